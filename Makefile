@@ -13,7 +13,6 @@ CPP := $(wildcard native/*/*.?pp tests/native/*.?pp)
 run: $(VENV)/.built  ## compare three models on the bundled emotions data
 	$(BIN)/labelweave compare emotions --methods br,cc,pcc --folds 10
 
-# Tests of a group share the processes they start, hence a worker.
 PYTEST := -m pytest -n 2 --dist loadgroup
 
 test: $(VENV)/.dev  ## the fast suite

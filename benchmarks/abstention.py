@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from labelweave.evaluation.comparison.significance import judge
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
@@ -94,7 +93,7 @@ def _column(folds: list[Figures], name: str, place: int) -> NDArray[np.float64]:
 def _cell(scores: NDArray[np.float64], reference: NDArray[np.float64]) -> str:
     better = len(scores) > 1 and not np.array_equal(scores, reference)
     if better:
-        better = judge(paired_t_test(scores, reference), higher_is_better=True) == "better"
+        better = paired_t_test(scores, reference).standing(higher_is_better=True) == "better"
     mark = "**" if better else ""
     return f"{mark}{scores.mean():.3f}{mark}"
 

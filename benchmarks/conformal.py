@@ -36,7 +36,7 @@ def measured(
     estimator = make_pipeline(*scaler, SYSTEMS[system]())
     # Rows are held out by their content: with one seed, the same ones in every split.
     model = ConformalClassifier(
-        estimator=estimator, calibration=calibration, max_size=2**14, random_state=seed
+        estimator=estimator, cv=calibration, max_size=2**14, random_state=seed
     )
     model.fit(data.X[train], data.Y[train])
     figures = []

@@ -137,7 +137,7 @@ def _table(joint: ChainJoint | TreeJoint, vectors: Labels) -> Floats:
     table = np.ones((joint.n_rows, len(vectors)))
     for j in range(joint.n_labels):
         if isinstance(joint, ChainJoint):
-            z = joint.scores[:, j, None] + vectors @ joint.coupling[j]
+            z = joint.conditionals.scores[:, j, None] + vectors @ joint.conditionals.coupling[j]
         else:
             parent = joint.parents[j]
             value = vectors[:, parent] if parent >= 0 else np.zeros(len(vectors), dtype=np.int8)

@@ -25,6 +25,7 @@ from benchmarks.gibbs_numpy import (
 from benchmarks.measure import Timing, one_blas_thread, timed
 from benchmarks.tables import Rows, keep, markdown, show_seconds
 from labelweave import ClassifierChain, load
+from labelweave.inference import Greedy
 from labelweave.inference.gibbs import run_linear
 from labelweave.joint import ChainJoint
 
@@ -47,7 +48,7 @@ class Chain:
     @property
     def start(self) -> Labels:
         """The greedy vectors."""
-        return self.joint.greedy_mode().labels
+        return Greedy()(self.joint).labels
 
 
 def fit(name: str) -> Chain:
@@ -119,7 +120,7 @@ def synthetic(n: int, L: int, kind: str) -> ChainJoint:
 
 
 def growth_row(joint: ChainJoint) -> list[str]:
-    start = joint.greedy_mode().labels
+    start = Greedy()(joint).labels
     timing = Timing([timed(lambda: sample_native(joint, start, SWEEPS, 1))[0] for _ in range(3)])
     return [show_seconds(timing.best), f"{pair_nanoseconds(timing.best, joint):.2f}"]
 

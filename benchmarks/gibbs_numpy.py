@@ -18,7 +18,7 @@ def algorithm_1(
     joint: ChainJoint, X: Floats, coef: Floats, intercept: Floats, start: Labels, sweeps: int
 ) -> Labels:
     """Ask all later conditionals, features and labels, for both values of a label."""
-    weights = np.hstack([coef, joint.coupling])
+    weights = np.hstack([coef, joint.conditionals.coupling])
     inputs = np.hstack([X, start])
     y = inputs[:, X.shape[1] :]
     for sweep in range(sweeps):
@@ -37,8 +37,8 @@ def algorithm_2(
 ) -> Labels:
     """Keep the scores; when a label flips, add or take away its column of the coupling."""
     y = start.astype(np.float64)
-    z = joint.scores + y @ joint.coupling.T
-    effects = np.ascontiguousarray(joint.coupling.T)
+    z = joint.conditionals.scores + y @ joint.conditionals.coupling.T
+    effects = np.ascontiguousarray(joint.conditionals.coupling.T)
     for sweep in range(sweeps):
         logit = _logits(joint, sweep)
         for j in range(joint.n_labels):

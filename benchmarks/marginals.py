@@ -57,7 +57,7 @@ def estimated(name: str, joint: ChainJoint, quantity: str) -> list[str]:
         else joint.estimate(quantity, samples=REFERENCE_SAMPLES, random_state=99).value
     )
     # `estimate` would enumerate the rows of few labels.
-    found, seconds = timed_runs(lambda seed: joint._from_draws(quantity, SAMPLES, seed))
+    found, seconds = timed_runs(lambda seed: joint._drawn(quantity, SAMPLES, seed))
     error = np.stack([np.abs(value - truth) for value, _ in found])
     stated = np.stack([each for _, each in found])
     return [

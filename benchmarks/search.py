@@ -61,13 +61,15 @@ def load_problem(name: str) -> Problem:
 
 
 def with_threads(joint: ChainJoint, n_threads: int) -> ChainJoint:
-    return ChainJoint(joint.scores, joint.coupling, joint.order, n_threads=n_threads)
+    return ChainJoint(
+        joint.conditionals.scores, joint.conditionals.coupling, joint.order, n_threads=n_threads
+    )
 
 
 def repeated(joint: ChainJoint, rows: int) -> ChainJoint:
     """Return the same rows over and over, so that starting threads does not count."""
     index = np.resize(np.arange(joint.n_rows), rows)
-    return ChainJoint(joint.scores[index], joint.coupling, joint.order)
+    return ChainJoint(joint.conditionals.scores[index], joint.conditionals.coupling, joint.order)
 
 
 def searched(problem: Problem, rounds: int) -> list[str]:

@@ -25,8 +25,10 @@ class PlainBestFirst:
 
     def __init__(self, joint: ChainJoint) -> None:
         order = joint.order
-        self.scores = joint.scores[:, order]
-        effect = joint.coupling[np.ix_(order, order)].T  # [p, q]: of position p on position q
+        self.scores = joint.conditionals.scores[:, order]
+        effect = joint.conditionals.coupling[
+            np.ix_(order, order)
+        ].T  # [p, q]: of position p on position q
         self.effect = np.stack([np.zeros_like(effect), effect], axis=1)
         # What the labels from position p on can add to every score, at most and at least.
         self.rise = np.cumsum(np.maximum(effect, 0.0)[::-1], axis=0)[::-1]

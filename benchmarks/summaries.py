@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from labelweave.evaluation.comparison.significance import judge
 
 from benchmarks import strong_learners, weave
 from benchmarks.tables import Rows, kept
@@ -101,7 +100,7 @@ def woven() -> Rows:
             pairs = weave.pairs_of(data, base)
             scores = [[each["scores"]["exact_match"] for each in pair] for pair in pairs]
             alone, under = np.array(scores).T
-            better = judge(paired_t_test(under, alone), higher_is_better=True) == "better"
+            better = paired_t_test(under, alone).standing(higher_is_better=True) == "better"
             mark = "**" if better else ""
             cells.append(f"{_short(alone.mean())} → {mark}{_short(under.mean())}{mark}")
         rows.append([data, *cells])

@@ -15,8 +15,7 @@ import numpy as np
 
 from benchmarks.measure import Timing, timed
 from benchmarks.tables import Rows, keep, markdown
-from labelweave.inference import Annealing
-from labelweave.inference.search import ThresholdAlgorithm
+from labelweave.inference import Annealing, BestFirst
 from labelweave.joint import MixtureJoint, TreeJoint
 from tests.reference.tree import PlainTree, random_forest
 
@@ -122,7 +121,7 @@ def decoding() -> Rows:
     for K, L, n in ((5, 6, 1000), (10, 14, 1000), (2, 53, 500), (20, 53, 500)):
         for kind, scale in (("confident", 3.0), ("flat", 1.0)):
             joint = mixture(n if kind == "confident" else n // 5, L, K, scale)
-            seconds, mode = timed(partial(ThresholdAlgorithm(), joint))
+            seconds, mode = timed(partial(BestFirst(10_000), joint))
             walk_seconds, walked = timed(partial(Annealing(), joint))
             open_gap = mode.gap[~mode.optimal]
             row = [f"{K}, {L}, {joint.n_rows}", kind, _time(seconds / joint.n_rows)]

@@ -76,6 +76,7 @@ def lines_of_files() -> dict[str, int]:
     return {path: len(text.splitlines()) for path, text in sources().items()}
 
 
+@cache
 def code_lines(text: str) -> set[int]:
     """Return the numbers of the lines that hold code: no comment, docstring or blank line."""
     layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
@@ -96,12 +97,11 @@ def long_functions() -> dict[str, int]:
     """Return the functions with more than `LONG_FUNCTION` lines of code, with their lines."""
     found = {}
     for path, text in sources().items():
-        lines = code_lines(text)
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = len(lines & set(range(node.lineno, (node.end_lineno or 0) + 1)))
-                if length > LONG_FUNCTION:
-                    found[f"{path}:{node.name}"] = length
+                body = set(range(node.lineno, (node.end_lineno or 0) + 1))
+                if len(body) > LONG_FUNCTION and len(body & code_lines(text)) > LONG_FUNCTION:
+                    found[f"{path}:{node.name}"] = len(body & code_lines(text))
     return found
 
 
@@ -253,18 +253,18 @@ def importing(frame):
         frame = frame.f_back
     return False
 
-def record(frame, event, _):
+def record(frame, event, _):  # returns no tracer of lines: it is called for calls only
     code = frame.f_code
-    if event == "call" and code.co_filename not in ran and code.co_filename.startswith(package):
+    if code.co_filename not in ran and code.co_filename.startswith(package):
         if code.co_flags & OPTIMIZED and not importing(frame):
             ran.add(code.co_filename)
 
-threading.setprofile(record)
-sys.setprofile(record)
+threading.settrace(record)
+sys.settrace(record)
 try:
     main()
 finally:
-    sys.setprofile(None)
+    sys.settrace(None)
     print("\\0".join(sorted(ran)), file=sys.stderr)
 """
 

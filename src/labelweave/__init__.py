@@ -36,6 +36,7 @@ _HOMES = {
     "models.stacking": ("JointClassifierCV",),
     "models.structure": ("Structure",),
     "models.tree_network": ("TreeNetwork",),
+    "persistence": ("load_model", "save_model"),
     "versions": ("show_versions",),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}

@@ -41,6 +41,7 @@ from labelweave.decision.expected import F1Statistics
 from labelweave.decision.losses import Decision
 from labelweave.decision.probabilities import Probabilities, check_scores
 from labelweave.inference import Auto
+from labelweave.inference.search import greedy_path
 from labelweave.joint import JointDistribution
 
 if TYPE_CHECKING:
@@ -291,8 +292,8 @@ def _cll_loss(
     report it for classifier chains (CC), which do not use P(y|x) itself. It makes no difference to
     distributions without a greedy path.
     """
-    if path and hasattr(joint, "greedy_path"):
-        joint = joint.greedy_path()
+    if path and isinstance(joint, JointDistribution):
+        joint = greedy_path(joint)
     values = np.asarray(joint.log_prob(truth), dtype=np.float64)
     if values.shape != (len(truth),):
         raise ValueError(

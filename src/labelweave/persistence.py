@@ -1,11 +1,9 @@
-"""Model files: skops, trusted types, checks of their content.
+"""Save models to files and load them, without pickle.
 
-Types of other libraries that model files may contain, and checks of their content.
-
-skops trusts most of scikit-learn's estimators. These are helpers inside fitted pipelines that it
-does not list: each holds numbers, names or settings, and none calls anything chosen by a file.
-
-Save and load models with skops, whose files cannot run code, instead of pickle.
+skops writes a model as JSON and arrays, and constructs only types that are trusted, so that a file
+cannot run code. Three checks come on top: the sizes that a file declares must fit its bytes, each
+trusted type must be constructed in its own way, and indices that compiled code follows unchecked,
+such as those of decision trees, must be valid.
 """
 
 from __future__ import annotations
@@ -38,7 +36,9 @@ def _functions(module: str, *names: str) -> dict[str, str]:
     return _names(module, *names, kind="FunctionNode")
 
 
-#: Types that are trusted although skops does not list them, and the kind of node of each.
+#: Types that are trusted although skops does not list them, and the kind of node of each. Most are
+#: parts of fitted pipelines that hold numbers, names or settings; none calls a function that the
+#: file chooses.
 TRUSTED_TYPES = (
     # skops reads these with SciPy's load_npz, which runs no code, but does not list them.
     _names("scipy.sparse._csr", "csr_array", "csr_matrix", kind="SparseMatrixNode")
@@ -126,10 +126,10 @@ def parts_of(model: Any) -> Iterator[Any]:
             waiting += getattr(part, "__dict__", {}).values()
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a fitted model, or a pipeline that ends in one, to a file.
 
-    Warns if the model contains types that :func:`load` will not trust by default.
+    Warns if the model contains types that `load_model` will not trust by default.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> model = KNeighborsClassifier(1, algorithm="brute").fit([[0], [1]], [[1, 0], [0, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "neighbours.skops")
-    ...     save(model, path)
-    ...     load(path).predict([[1]])
+    ...     save_model(model, path)
+    ...     load_model(path).predict([[1]])
     array([[0, 1]])
     """
     try:
@@ -165,7 +165,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         file.write(content)
 
 
-def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
+def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     """Load a model from a file.
 
     labelweave's types and those known to be harmless (scikit-learn's estimators, NumPy, SciPy) are
@@ -175,7 +175,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     Parameters
     ----------
     path : str or path
-        A file written by :func:`save`.
+        A file written by `save_model`.
     trusted : iterable of str
         Additional types to trust, e.g. ``"sklearn.neighbors._kd_tree.KDTree"``, whose tables
         compiled code follows unchecked, so that a forged one could do harm.

@@ -1,9 +1,12 @@
 """A small table on disk, and a way to run the command line in this process."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_multilabel_classification
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from labelweave.cli.app import app
@@ -12,14 +15,19 @@ NEIGHBOURS = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=3, algorithm='b
 PRIOR = "sklearn.dummy.DummyClassifier"
 
 
+command_of = cache(get_command)
+
+
 @pytest.fixture(autouse=True)
 def _no_width_asked_for(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture
-def run():
+def run(monkeypatch):
     """Run a command; an exception that reaches the user is an error of the test."""
+    # Typer would build all commands again for each that is run.
+    monkeypatch.setattr("typer.testing._get_command", command_of)
 
     def invoke(*words):
         result = CliRunner().invoke(app, [str(word) for word in words])

@@ -18,7 +18,7 @@ def model(run, table, tmp_path):
 
 
 def test_explains_a_set_and_a_label(run, table, model):
-    fitted, row = persistence.load(model), pd.read_csv(table)[list("abcde")][7:8]
+    fitted, row = persistence.load_model(model), pd.read_csv(table)[list("abcde")][7:8]
     result = run("explain", model, table, "--row", 7)
     assert result.exit_code == 0, result.stderr
     found = explain_set(fitted, row)
@@ -67,8 +67,8 @@ def test_models_that_are_not_linear_are_refused(run, table, tmp_path):
 
 def test_calibrated_models_say_what_to_explain_instead(run, table, tmp_path):
     path = tmp_path / "calibrated.skops"
-    options = ("--labels", "last:3", "-m", "br(C=1)", "--calibrate", "temperature")
+    options = ("--labels", "last:3", "-m", "calibrated(br(C=1))")
     assert run("fit", table, *options, "--model", path).exit_code == 0
     result = run("explain", path, table)
     assert result.exit_code == 2
-    assert "fitted without --calibrate" in " ".join(result.stderr.split())
+    assert "fitted by the method inside calibrated(...)" in " ".join(result.stderr.split())

@@ -39,6 +39,15 @@ def cases_of(law: str, *, of_classes: bool, fast: bool) -> list[ParameterSet]:
 
 
 @pytest.fixture
+def thorough(request: pytest.FixtureRequest, case: Case) -> bool:
+    """Return whether to try all forms of an input: the fast suite does so on one class.
+
+    All classes read their data by the same functions; the others show that they call them.
+    """
+    return case is DEFAULTS["br"] or not request.config.getoption("fast")
+
+
+@pytest.fixture
 def weighted(case: Case) -> None:
     """Skip where sample weights have no meaning."""
     if not case.weighted:

@@ -117,7 +117,7 @@ DEFAULTS = {
         )
     ),
     "forest": Case(
-        DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=5), n_folds=2),
+        DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=5), cv=2),
         unsuited=LEAVES,
     ),
     "best": Case(
@@ -126,18 +126,7 @@ DEFAULTS = {
                 ("alone", BinaryRelevance(C=1.0)),
                 ("chain", ClassifierChain(C=1.0, label_penalty=0.1)),
             ],
-            n_folds=2,
-        ),
-        unsuited=SCALED,
-    ),
-    "pool": Case(
-        BestJoint(
-            candidates=[
-                ("alone", BinaryRelevance(C=1.0)),
-                ("chain", ClassifierChain(C=1.0, label_penalty=0.1)),
-            ],
-            pool=True,
-            n_folds=2,
+            cv=2,
         ),
         unsuited=SCALED,
     ),
@@ -170,11 +159,11 @@ SKLEARN_CHECKED = [
     TreeMixture(n_components=2, C=1.0, label_penalty=0.1),
     ChainMixture(n_components=2, C=1.0, label_penalty=0.1),
     TreeEnsemble(n_estimators=3, bootstrap=False),
-    DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=5), n_folds=2),
+    DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=5), cv=2),
     JointClassifierCV(
         estimator=LogisticRegression(), joint=ClassifierChain(C=1.0, label_penalty=0.1), cv=3
     ),
-    BestJoint(candidates=["br(C=1)", "auto(C=1,label_penalty=0.1)"], n_folds=2),
+    BestJoint(candidates=["br(C=1)", "auto(C=1,label_penalty=0.1)"], cv=2),
     ConformalClassifier(estimator=BinaryRelevance(C=1.0)),
     CalibratedJointCV(estimator=BinaryRelevance(C=1.0), cv=3),
     BayesianOnlineClassifier(decision="hamming"),

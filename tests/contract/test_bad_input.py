@@ -106,12 +106,12 @@ BAD_PARAMETERS = {
         for name in (
             "n_neighbors",
             "n_estimators",
-            "n_folds",
             "passes",
             "max_iter",
             "window",
         )
     },
+    "cv": [(value, "cv must be .*got") for value in (0, -1, 2.0, True, "three")],
     "smoothing": [
         (value, "smoothing must be a finite number above 0; got") for value in NOT_A_PENALTY
     ],

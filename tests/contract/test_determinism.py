@@ -14,7 +14,6 @@ X, Y = sample()
 FIVE_X, FIVE_Y = sample(n=40, n_features=4, n_labels=5, seed=5)
 
 
-@pytest.mark.xdist_group("processes")
 def test_number_of_jobs(estimator):
     one = clone(estimator).set_params(n_jobs=1).fit(X, Y)
     many = clone(estimator).set_params(n_jobs=-1 if cpu_count() > 1 else 2).fit(X, Y)

@@ -9,7 +9,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    ParameterGrid,
+    cross_val_predict,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -22,7 +27,7 @@ X, Y = sample()
 def test_parameters_but_the_estimator_are_keyword_only_and_all_are_stored_untouched(estimator):
     parameters = inspect.signature(type(estimator)).parameters
     by_place = [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
-    assert by_place in ([], ["estimator"])
+    assert by_place in ([], ["estimator"], ["candidates"])
     given = {name: object() for name in parameters}
     made = type(estimator)(**given)
     assert all(getattr(made, name) is value for name, value in given.items())
@@ -148,15 +153,13 @@ def test_cross_validate_with_several_scorers(estimator):
 
 
 def test_cross_val_predict(estimator):
+    half = clone(estimator).fit(X[24:], Y[24:])
     labels = cross_val_predict(estimator, X, Y, cv=2)
-    half = clone(estimator).fit(X[24:], Y[24:]).predict(X[:24])
-    np.testing.assert_array_equal(labels[:24], half)
+    np.testing.assert_array_equal(labels[:24], half.predict(X[:24]))
     finest = answers(estimator)[-1].__name__
     method = "predict_proba" if is_probabilistic(estimator) else finest
     probability = cross_val_predict(estimator, X, Y, cv=2, method=method)
-    np.testing.assert_array_equal(
-        probability[:24], values_of(clone(estimator).fit(X[24:], Y[24:]), X[:24])
-    )
+    np.testing.assert_array_equal(probability[:24], values_of(half, X[:24]))
 
 
 def test_grid_search(estimator):
@@ -165,11 +168,12 @@ def test_grid_search(estimator):
     grid = {"decision": decisions} if "decision" in known else {}
     if known.get("estimator", 0) is None or ("C" in known and not is_probabilistic(estimator)):
         grid["C"] = [0.1, 10.0]
+    grids = [{name: values} for name, values in grid.items()]
     if "inference" in known:
-        grid["inference"] = ["auto", Greedy()]
-    search = GridSearchCV(estimator, grid, cv=2, scoring="accuracy", error_score="raise")
+        grids.append({"inference": [Greedy()]})
+    search = GridSearchCV(estimator, grids, cv=2, scoring="accuracy", error_score="raise")
     search.fit(X, Y)
-    assert len(search.cv_results_["params"]) == np.prod([len(values) for values in grid.values()])
+    assert len(search.cv_results_["params"]) == len(ParameterGrid(grids))
     np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
     assert all(search.best_estimator_.get_params()[k] == v for k, v in search.best_params_.items())
 

@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import (
     BayesianOnlineClassifier,
+    BestJoint,
     BinaryRelevance,
     CalibratedJointCV,
     ChainEnsemble,
@@ -262,11 +263,9 @@ _FORESTS = {
         DistributionalForest(estimator=ExtraTreesClassifier(n_estimators=9, bootstrap=True)),
         unsuited=LEAVES | {"repeated rows": "bootstrap samples are drawn by weight"},
     ),
-    "forest-chain": touches(
+    "forest-folds": touches(
         "answers determinism weights persistence",
-        DistributionalForest(
-            estimator=_TREE, smooth=ClassifierChain(**_FIXED), temperature=1.0, n_folds=2
-        ),
+        DistributionalForest(_TREE, temperature=1.0, cv=2),
         unsuited=LEAVES,
     ),
 }
@@ -279,12 +278,26 @@ _CALIBRATED = {
     ),
     "calibrated-marginals": touches(
         "determinism weights persistence",
-        CalibratedJointCV(estimator=BinaryRelevance(C=1.0), joint=None, marginals="sigmoid", cv=2),
+        CalibratedJointCV(
+            estimator=BinaryRelevance(C=1.0), temperature=None, marginals="sigmoid", cv=2
+        ),
         unsuited=JOINTS | HEATED | {"marginals": "they have a calibration of their own"},
     ),
 }
 
 _OTHERS = {
+    "pool": touches(
+        "answers determinism edge_cases persistence weights",
+        BestJoint(
+            candidates=[
+                ("alone", BinaryRelevance(C=1.0)),
+                ("chain", ClassifierChain(**_FIXED)),
+            ],
+            pool=True,
+            cv=2,
+        ),
+        unsuited=SCALED,
+    ),
     "crf-cv": touches("determinism edge_cases weights", PairwiseCRF()),
     "crf-pseudo": touches(
         "answers edge_cases many_labels weights",

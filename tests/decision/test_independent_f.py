@@ -7,19 +7,37 @@ from hypothesis import strategies as st
 
 from labelweave._core import native
 from labelweave.decision import FLoss
-from labelweave.joint import IndependentJoint, TreeJoint
-from labelweave.joint.capabilities import HasIndependentLabels
+from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint, TreeJoint
+from labelweave.joint.capabilities import independent_log_odds
 from tests.reference.f_measure import best_f_measure
 
 betas = st.sampled_from([1e-3, 0.5, 1.0, 1.7, 3.0, 1e3])
 scores = st.floats(-40, 40) | st.sampled_from([-np.inf, -800.0, 0.0, 1e-3, 700.0, np.inf])
 
 
+class SecretTree(TreeJoint):
+    """A tree that does not tell its edges."""
+
+    def as_trees(self):
+        return None
+
+
 def as_tree(joint):
     """Return the same distribution in a form that takes the general way."""
-    tree = TreeJoint(np.repeat(joint.scores[:, :, None], 2, axis=2), np.full(joint.n_labels, -1))
-    assert not isinstance(tree, HasIndependentLabels)
+    tree = SecretTree(np.repeat(joint.scores[:, :, None], 2, axis=2), np.full(joint.n_labels, -1))
+    assert independent_log_odds(tree) is None
     return tree
+
+
+def test_labels_are_independent_in_trees_without_edges_only():
+    joint = drawn(0, 3, 0.0)
+    logits, roots = np.repeat(joint.scores[:, :, None], 2, axis=2), np.full(3, -1)
+    np.testing.assert_array_equal(independent_log_odds(TreeJoint(logits, roots)), joint.scores)
+    np.testing.assert_array_equal(independent_log_odds(joint), joint.scores)
+    assert independent_log_odds(TreeJoint(logits, [-1, 0, -1])) is None
+    assert independent_log_odds(MixtureJoint([0.5, 0.5], [joint, joint])) is None
+    chain = ChainJoint(joint.scores, np.zeros((3, 3)))
+    assert independent_log_odds(chain) is None
 
 
 def drawn(seed, n_labels, offset, n=6):

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.decision.sets import reachable_values, vector_sets
-from labelweave.joint import ChainJoint, IndependentJoint
+from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint
 from labelweave.joint.enumeration import label_vectors
-from labelweave.joint.listed import TableJoint
 from tests.joint.cases import forms, label_counts, make, row_counts, seeds
 
 
@@ -77,7 +76,7 @@ def test_many_labels_without_a_list():
     sets = vector_sets(joint, floor, max_size=20)
     assert not sets.complete.any()
     draws = joint.sample(3000, random_state=0)
-    above = joint.log_prob_of_draws(draws) >= floor[:, None]
+    above = joint.log_prob(draws) >= floor[:, None]
     for row in range(3):
         found = draws[row][above[row]]
         assert len(found)
@@ -89,7 +88,7 @@ def test_many_labels_without_a_list():
 
 def test_no_floor_means_everything_even_what_is_impossible():
     with np.errstate(divide="ignore"):
-        joint = TableJoint(np.log([[0.5, 0.5, 0.0, 0.0]]))
+        joint = ListedJoint.of_table(np.log([[0.5, 0.5, 0.0, 0.0]]))
     sets = vector_sets(joint, -np.inf)
     assert sets.sizes.tolist() == [4]
     assert sets.complete.all()

@@ -1,6 +1,7 @@
 """Worker processes on this machine, started once for all tests that do not harm them.
 
-Modules that use them are of the group "cluster", which one worker of pytest runs.
+One worker of pytest runs all modules of this folder (`GROUPS`). The processes end with them: a
+cluster that waits is busy talking to itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from labelweave.distributed import connect
 from labelweave.distributed.cluster import DaskEngine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def engine() -> Iterator[DaskEngine]:
     """Return an engine of two worker processes, not to be harmed."""
     with connect("local:2") as found:

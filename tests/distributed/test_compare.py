@@ -14,8 +14,6 @@ from labelweave import evaluation, load
 from labelweave.cli.app import app
 from tests.distributed import methods
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 EMOTIONS = ["compare", "emotions", "--metrics", "exact_match,cll_loss,auc_macro"]
 LOUD = (
     "sklearn.multioutput.MultiOutputClassifier("

@@ -11,8 +11,6 @@ from labelweave.distributed.cluster import ClusterLostError, WorkerMismatchError
 from labelweave.versions import results_depend_on
 from tests.distributed import work
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 
 def check_engine(engine):
     values = engine.share([1, 2, 3])

@@ -30,8 +30,6 @@ from labelweave.distributed import fit
 from tests.logistic.make import make_problem
 from tests.spreading import CardTable, spread_finely
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 FIXED = {"C": 1.0, "label_penalty": 0.1}
 MODELS = {
     "binary relevance": BinaryRelevance(),

@@ -11,8 +11,6 @@ from labelweave.papers.reproduction import measure_all, run
 from labelweave.papers.results import result_lines
 from tests.papers.small_plan import PLAN
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 SETTINGS = {"n_folds": 3, "metrics": ["jaccard"]}
 
 

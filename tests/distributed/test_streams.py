@@ -17,8 +17,6 @@ from labelweave.distributed.partitioned import PartitionedLearner
 from labelweave.models.online import OnlineSettings
 from tests.online.make import same, stream
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 X, Y = stream(n=300, n_features=60, n_labels=70, seed=3)
 PARTS = [(X[i::5], Y[i::5]) for i in range(5)]
 

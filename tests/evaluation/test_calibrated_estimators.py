@@ -16,7 +16,7 @@ from labelweave import (
     explain_set,
 )
 from labelweave.models.explanations import can_explain
-from labelweave.models.methods import calibrated, make_method
+from labelweave.models.methods import make_method
 from tests.contract.samples import sample
 
 BR = BinaryRelevance(C=1.0)
@@ -90,10 +90,11 @@ def test_nothing_is_calibrated_twice(inner):
     for estimator in (inner, make_pipeline(StandardScaler(), inner)):
         with pytest.raises(ValueError, match=f"estimator is calibrated already, as {name}"):
             CalibratedJointCV(estimator=estimator).fit(X, Y)
+    for method in ("calibrated(calibrated())", "calibrated(conformal())"):
         with pytest.raises(ValueError, match="estimator is calibrated already"):
-            calibrated(estimator, "sigmoid")
+            make_method(method)
     with pytest.raises(ValueError, match="JointClassifierCV makes one of any"):
-        make_method("svm(calibrate='temperature')")
+        make_method("calibrated(svm())")
 
 
 def test_explanations_are_those_of_the_model_before_calibration():

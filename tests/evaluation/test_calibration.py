@@ -24,12 +24,18 @@ from labelweave import (
     LabelPowerset,
     persistence,
 )
-from labelweave.decision import PrecisionAtK, RankingLoss
+from labelweave._common.folds import Fold
+from labelweave.decision import MajorityVote, PrecisionAtK, RankingLoss
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint
-from labelweave.joint.listed import TableJoint
 from labelweave.metrics import METRICS
-from labelweave.models.calibration import HeldOutJoints, fit_marginal_calibration, fit_temperature
-from labelweave.models.methods import calibrated, make_method, with_preprocessing
+from labelweave.models.calibration import (
+    calibrated_by_others,
+    fit_marginal_calibration,
+    held_out_loss,
+    held_out_temperature,
+)
+from labelweave.models.cross_fitting import CrossFit
+from labelweave.models.methods import make_method, with_preprocessing
 from tests.contract.samples import sample
 from tests.joint.cases import chain_parameters, forms, make, seeds
 
@@ -43,13 +49,20 @@ NEW = sample(n=40, n_features=4, n_labels=3, seed=4)[0]
 # ---------------------------------------------------------------------- temperature
 
 
+def fit_temperature(joint, labels, sample_weight=None):
+    """Return the temperature that the labels of these rows choose."""
+    weight = np.ones(joint.n_rows) if sample_weight is None else sample_weight
+    rows = CrossFit([joint], [Fold(np.arange(0), np.arange(joint.n_rows))])
+    return held_out_temperature(rows, np.asarray(labels, dtype=np.int8), weight)
+
+
 @given(seeds)
 @settings(max_examples=15)
 def test_the_temperature_is_the_maximum_of_the_enumerated_likelihood(seed):
     joint, _ = make("mixture", seed, 30, 3)
     labels = joint.sample(1, 5)[:, 0]
     weight = np.random.default_rng(seed).random(30)
-    table = joint._log_table(np.arange(3))
+    table = joint._table(np.arange(3))
     code = labels @ 2 ** np.arange(3)
 
     def loss(log_beta):
@@ -84,8 +97,8 @@ def test_few_rows_hardly_move_the_temperature():
     assert 1 / 3 < few.temperature_ < 3
     constant = CalibratedJointCV(estimator=BR).fit(X, np.ones_like(Y))
     assert 1 / 3 < constant.temperature_ <= 1
-    certain = HeldOutJoints([IndependentJoint([[np.inf]])], np.ones((1, 1), np.int8), np.ones(1))
-    assert str(certain.log_loss(1.0)) == "0.0"
+    certain = CrossFit([IndependentJoint([[np.inf]])], [Fold(np.arange(0), np.arange(1))])
+    assert str(held_out_loss(certain, np.ones((1, 1), np.int8), np.ones(1), 1.0)) == "0.0"
 
 
 def test_where_no_temperature_matters_it_is_one():
@@ -111,11 +124,6 @@ def test_rows_of_probability_zero_never_make_the_others_surer():
     truth[50] = 0
     with pytest.warns(UserWarning, match="at least 1"):
         assert fit_temperature(cautious, truth) == 1.0
-
-
-def test_bad_labels_are_named():
-    with pytest.raises(ValueError, match="Y must have shape"):
-        fit_temperature(IndependentJoint([[0.0]]), [[1, 0]])
 
 
 # ---------------------------------------------------------------------- marginals
@@ -202,9 +210,9 @@ def test_the_temperature_is_that_of_rows_held_out():
     tables, labels = [], []
     for train, test in splits:
         joint = clone(CHAIN).fit(X[train], Y[train]).predict_joint(X[test])
-        tables.append(joint._log_table(np.arange(3)))
+        tables.append(joint._table(np.arange(3)))
         labels.append(Y[test])
-    whole, truth = TableJoint(np.concatenate(tables)), np.concatenate(labels)
+    whole, truth = ListedJoint.of_table(np.concatenate(tables)), np.concatenate(labels)
     assert model.temperature_ == pytest.approx(fit_temperature(whole, truth), rel=1e-3)
     assert model.log_loss_["joint"][0] == pytest.approx(-whole.log_prob(truth).mean())
 
@@ -229,7 +237,7 @@ def test_a_frozen_model_is_calibrated_by_all_rows():
 def test_marginals_of_naive_bayes_are_calibrated(way):
     X, Y = sample(n=400, n_features=4, n_labels=3, seed=5)
     repeated = np.repeat(X, 6, axis=1)  # evidence that naive Bayes counts six times
-    model = CalibratedJointCV(estimator=NAIVE, joint=None, marginals=way)
+    model = CalibratedJointCV(estimator=NAIVE, temperature=None, marginals=way)
     model.fit(repeated[:300], Y[:300])
     assert model.temperature_ == 1.0
     before, after = model.log_loss_["marginals"]
@@ -241,11 +249,16 @@ def test_marginals_of_naive_bayes_are_calibrated(way):
 
 
 def test_no_row_judges_a_function_that_was_fitted_to_it():
-    rows = np.array([0, 1, 2, 1, 3, 0])  # of three folds that share some
-    joints = [IndependentJoint(np.zeros((2, 1)))] * 3
-    held_out = HeldOutJoints(joints, np.zeros((6, 1), np.int8), np.ones(6), rows)
-    others = [set(rows[others]) for _, others in held_out.folds()]
-    assert others == [{2, 3}, {0, 3}, {1, 2}]
+    rng = np.random.default_rng(0)
+    p, labels, weight = rng.random((4, 1)), np.array([[0], [1], [1], [0]], np.int8), np.ones(4)
+    # Three folds that share some rows.
+    folds = [Fold(np.arange(0), np.array(rows)) for rows in ([0, 1], [2, 1], [3, 0])]
+    marginals = CrossFit([p[fold.held_out] for fold in folds], folds)
+    found = calibrated_by_others(marginals, labels, weight, None, isotonic=False)
+    for k, others in enumerate(([2, 3], [0, 3, 0], [1, 2, 1])):
+        by_others = fit_marginal_calibration(p[others], labels[others], weight[others])
+        expected = by_others(p[folds[k].held_out])
+        np.testing.assert_allclose(found[2 * k : 2 * k + 2], expected)
     repeated = CalibratedJointCV(estimator=BR, marginals="isotonic", cv=ShuffleSplit(3))
     assert np.isfinite(repeated.fit(X, Y).log_loss_["marginals"]).all()
 
@@ -272,14 +285,14 @@ def test_thresholds_are_tuned_on_the_calibrated_marginals_of_the_same_folds():
     model = CalibratedJointCV(estimator=BR, marginals="sigmoid", decision="macro_f1").fit(X, Y)
     chosen = model.predict_proba(NEW) > model.thresholds_
     np.testing.assert_array_equal(model.predict(NEW), chosen)
-    plain = CalibratedJointCV(estimator=BR, joint=None, decision="macro_f1").fit(X, Y)
+    plain = CalibratedJointCV(estimator=BR, temperature=None, decision="macro_f1").fit(X, Y)
     chosen = plain.predict_proba(NEW) > plain.thresholds_
     np.testing.assert_array_equal(plain.predict(NEW), chosen)
 
 
 def test_votes_of_an_ensemble_are_those_of_its_members():
     ensemble = make_method("ecc(n_estimators=3, C=1, label_penalty=0.1)")
-    model = calibrated(ensemble, "temperature").fit(X, Y)
+    model = CalibratedJointCV(ensemble, decision=MajorityVote()).fit(X, Y)
     np.testing.assert_array_equal(model.predict(NEW), clone(ensemble).fit(X, Y).predict(NEW))
 
 
@@ -300,8 +313,8 @@ def test_pipelines_are_calibrated_as_a_whole():
 
 def test_model_files_keep_the_calibration(tmp_path):
     model = CalibratedJointCV(estimator=CHAIN, marginals="isotonic").fit(X, Y)
-    persistence.save(model, tmp_path / "model.skops")
-    again = persistence.load(tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
+    again = persistence.load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
     np.testing.assert_array_equal(
         again.predict_joint(NEW).log_prob(Y[:40]), model.predict_joint(NEW).log_prob(Y[:40])
@@ -311,7 +324,10 @@ def test_model_files_keep_the_calibration(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"joint": "hot"}, "joint must be None or 'temperature'; got 'hot'"),
+        (
+            {"temperature": "hot"},
+            "temperature must be None, 'cv' or a finite number above 0; got 'hot'",
+        ),
         ({"marginals": "platt"}, "marginals must be None, 'sigmoid' or 'isotonic'"),
         ({"cv": 1}, "cv must be a splitter, .* or a whole number of at least 2"),
         ({"cv": []}, "cv must be a splitter"),
@@ -327,18 +343,23 @@ def test_bad_parameters_are_named(parameters, message):
 # ---------------------------------------------------------------------- methods and metrics
 
 
-def test_any_method_takes_the_option_calibrate():
-    model = make_method("pcc(C=1, calibrate='temperature', decision='f1')", seed=3)
-    assert (model.joint, model.marginals, model.decision) == ("temperature", None, "f1")
+def test_methods_are_calibrated_by_name():
+    model = make_method("calibrated(pcc(C=1), decision='f1')", seed=3)
+    assert (model.temperature, model.marginals, model.decision) == ("cv", None, "f1")
     assert model.random_state == model.estimator.random_state == 3
-    both = make_method("br(features=KernelFeatures(), calibrate=['temperature', 'isotonic'])")
+    both = make_method("calibrated(br(features=KernelFeatures()), marginals='isotonic')")
     assert both.marginals == "isotonic"
     assert type(both.estimator.steps[0][1]).__name__ == "KernelFeatures"
-    with pytest.raises(ValueError, match="calibrate must be"):
-        make_method("br(calibrate='platt')")
-    with pytest.raises(ValueError, match="the first and one of the others"):
-        make_method("br(calibrate=['sigmoid', 'isotonic'])")
     assert make_method("calibrated(estimator=br(C=1))").estimator.C == 1
+
+
+def test_a_temperature_may_be_given():
+    given = CalibratedJointCV(BR, temperature=3.0).fit(X, Y)
+    assert given.temperature_ == 3.0
+    joint = given.estimator_.predict_joint(NEW).tempered(3.0)
+    np.testing.assert_allclose(given.predict_proba(NEW), joint.marginals())
+    assert len(given.log_loss_["joint"]) == 2
+    assert CalibratedJointCV(BR, temperature=None).fit(X, Y).temperature_ == 1.0
 
 
 def test_log_loss_is_that_of_scikit_learn():

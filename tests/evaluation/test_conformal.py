@@ -21,7 +21,7 @@ from labelweave import (
     persistence,
 )
 from labelweave.joint.enumeration import label_vectors
-from labelweave.models.conformal import HeldOutScores, conformal_quantile, nonconformity
+from labelweave.models.conformal import ConformalScores, conformal_quantile, nonconformity
 from labelweave.models.methods import with_preprocessing
 from tests.contract.samples import sample
 
@@ -91,7 +91,7 @@ def test_cross_conformal_sets_by_their_definition(grouped):
     X, Y = drawn(60, 1)
     X_new, confidence = drawn(20, 2)[0], 0.85
     groups, new = (X[:, 0] > 0, X_new[:, 0] > 0) if grouped else (None, None)
-    model = ConformalClassifier(estimator=BR, calibration=4, confidence=confidence)
+    model = ConformalClassifier(estimator=BR, cv=4, confidence=confidence)
     model.fit(X, Y, groups)
     sets = model.predict_set(X_new, groups=new)
     held_out, everything = model.held_out_, label_vectors(3)
@@ -109,13 +109,13 @@ def test_cross_conformal_sets_by_their_definition(grouped):
     assert sets.complete.all()
 
 
-@pytest.mark.parametrize("calibration", [0.3, 3])
-def test_coverage_is_what_was_asked_for(calibration):
+@pytest.mark.parametrize("cv", [0.3, 3])
+def test_coverage_is_what_was_asked_for(cv):
     """Over many draws of training and new rows; binomial noise is about 0.015."""
     covered = []
     for seed in range(40):
         X, Y = drawn(80, seed)
-        model = ConformalClassifier(estimator=BR, confidence=0.8, calibration=calibration)
+        model = ConformalClassifier(estimator=BR, confidence=0.8, cv=cv)
         model.fit(X[:60], Y[:60])
         covered.append(model.coverage(X[60:], Y[60:]))
     assert 0.75 < np.mean(covered) < 0.9
@@ -164,7 +164,7 @@ def test_few_rows_give_everything():
     assert not cut.complete.any()
     assert cut.outer.all()
     assert not cut.inner.any()
-    same = ConformalClassifier(estimator=BR, calibration=3).fit(X[[0] * 5], Y[:5])
+    same = ConformalClassifier(estimator=BR, cv=3).fit(X[[0] * 5], Y[:5])
     assert (same.predict_set(X).sizes == 8).all()
 
 
@@ -216,20 +216,20 @@ def test_preprocessing_does_not_see_held_out_rows():
     np.testing.assert_array_equal(model.predict_set(X).vectors, by_hand.predict_set(X).vectors)
 
 
-@pytest.mark.parametrize("calibration", [0.25, 3])
-def test_sparse_rows_threads_order_and_files_change_nothing(calibration, tmp_path):
+@pytest.mark.parametrize("cv", [0.25, 3])
+def test_sparse_rows_threads_order_and_files_change_nothing(cv, tmp_path):
     X, Y = drawn(90, 3)
     X = np.round(X * (X > 0.3), 2) + np.eye(90, 3)
     groups = np.arange(90) % 2
-    model = ConformalClassifier(estimator=BR, calibration=calibration, confidence=0.7)
+    model = ConformalClassifier(estimator=BR, cv=cv, confidence=0.7)
     sets = model.fit(X, Y, groups).predict_set(X, groups=groups)
-    persistence.save(model, tmp_path / "sets.skops")
+    persistence.save_model(model, tmp_path / "sets.skops")
     order = np.random.default_rng(0).permutation(90)
     others = {
         "sparse": clone(model).fit(sp.csr_array(X), Y, groups),
         "threads": clone(model).set_params(n_jobs=2).fit(X, Y, groups),
         "order": clone(model).fit(X[order], Y[order], groups[order]),
-        "file": persistence.load(tmp_path / "sets.skops"),
+        "file": persistence.load_model(tmp_path / "sets.skops"),
     }
     for name, other in others.items():
         again = other.predict_set(sp.csr_array(X) if name == "sparse" else X, groups=groups)
@@ -251,11 +251,11 @@ def test_constant_labels_and_single_labels():
     assert whole == pytest.approx(np.average(shares, weights=[yes.sum(), (~yes).sum()]))
 
 
-@pytest.mark.parametrize("calibration", [0.25, 3])
-def test_sets_show_the_confidence_and_the_names(calibration):
+@pytest.mark.parametrize("cv", [0.25, 3])
+def test_sets_show_the_confidence_and_the_names(cv):
     X, Y = sample(n=60)
     named = pd.DataFrame(Y[:, :3], columns=["sun", "rain", "wind"])
-    model = ConformalClassifier(estimator=BR, confidence=0.75, calibration=calibration)
+    model = ConformalClassifier(estimator=BR, confidence=0.75, cv=cv)
     sets = model.fit(X, named).predict_set(X)
     assert (sets.confidence, sets.label_names) == (0.75, ("sun", "rain", "wind"))
     assert "confidence 0.75\nrow 0: {" in repr(sets)
@@ -275,9 +275,9 @@ def test_a_level_can_be_chosen_after_fitting():
     ("parameters", "message"),
     [
         ({"confidence": 1.5}, "confidence must be a number above 0 and below 1; got 1.5"),
-        ({"calibration": 1.0}, "calibration must be"),
-        ({"calibration": 1}, "calibration must be a share between 0 and 1 or a whole number of"),
-        ({"calibration": "split"}, "calibration must be"),
+        ({"cv": 1.0}, "cv must be"),
+        ({"cv": 1}, "cv must be a share between 0 and 1 or a whole number of"),
+        ({"cv": "split"}, "cv must be"),
         ({"nonconformity": "rank"}, "nonconformity must be 'ratio' or 'probability'"),
         ({"max_size": 0}, "max_size must be"),
         ({"estimator": LogisticRegression()}, r"estimator must be an estimator of P\(y\|x\)"),
@@ -292,7 +292,7 @@ def test_bad_parameters_are_named(parameters, message):
 
 def test_held_out_scores_of_groups_without_rows():
     zero = np.zeros(2, dtype=np.int64)
-    held_out = HeldOutScores(np.array([0.0, 1.0]), zero, zero)
+    held_out = ConformalScores(np.array([0.0, 1.0]), zero, zero)
     conforms, below = held_out.conforms(np.array([[5.0]]), np.array([-1]), 0.9)
     assert conforms.all()
     assert not below.any()

@@ -106,7 +106,6 @@ def test_who_is_scaled():
         with_preprocessing(tree, X, "yes")
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_results_do_not_depend_on_the_number_of_workers(n_jobs):
     methods = {"tree": DecisionTreeClassifier(random_state=0), "prior": DummyClassifier()}

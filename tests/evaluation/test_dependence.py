@@ -13,12 +13,9 @@ from labelweave.evaluation import (
     mutual_information,
 )
 from labelweave.evaluation.dependence import (
-    common_log_odds_ratios,
-    conditional_mutual_information,
     mean_conditional_matrix,
 )
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint
-from labelweave.joint.listed import TableJoint
 
 RNG = np.random.default_rng(0)
 HIDDEN = RNG.integers(0, 2, size=(300, 1))
@@ -42,7 +39,7 @@ def test_the_conditional_matrix_counts_rows():
 
 
 def test_the_mean_conditional_matrix_is_that_of_many_draws():
-    joint = TableJoint(np.log(RNG.dirichlet(np.ones(8), size=4)))
+    joint = ListedJoint.of_table(np.log(RNG.dirichlet(np.ones(8), size=4)))
     draws = joint.sample(4000, 0).reshape(-1, 3)
     np.testing.assert_allclose(mean_conditional_matrix(joint), conditional_matrix(draws), atol=0.03)
     marginal = IndependentJoint(np.array([[0.3, -1.0]]))
@@ -50,23 +47,24 @@ def test_the_mean_conditional_matrix_is_that_of_many_draws():
 
 
 def test_dependence_given_the_features_is_what_is_left_within_rows():
-    joint = TableJoint(np.log(RNG.dirichlet(np.ones(8), size=4)))
+    joint = ListedJoint.of_table(np.log(RNG.dirichlet(np.ones(8), size=4)))
     np.testing.assert_allclose(
-        conditional_mutual_information(joint), joint.mutual_information().mean(axis=0)
+        LabelDependence.from_joint(joint).mutual_information,
+        joint.mutual_information().mean(axis=0),
     )
     # Labels that are independent within rows are not so in the data.
     apart = IndependentJoint(np.array([[3.0, 3.0], [-3.0, -3.0]]))
-    assert conditional_mutual_information(apart)[0, 1] == pytest.approx(0, abs=1e-12)
-    assert common_log_odds_ratios(apart)[0, 1] == pytest.approx(0, abs=1e-12)
+    assert LabelDependence.from_joint(apart).mutual_information[0, 1] == pytest.approx(0, abs=1e-12)
+    assert LabelDependence.from_joint(apart).log_odds_ratio[0, 1] == pytest.approx(0, abs=1e-12)
     assert mutual_information(apart.sample(2000, 0).reshape(-1, 2))[0, 1] > 0.3
 
 
 def test_a_log_odds_ratio_that_rows_share_is_found():
     scores = RNG.normal(size=(50, 2))
     joint = ChainJoint(scores, np.array([[0.0, 0.0], [-1.7, 0.0]]))
-    assert common_log_odds_ratios(joint)[0, 1] == pytest.approx(-1.7)
+    assert LabelDependence.from_joint(joint).log_odds_ratio[0, 1] == pytest.approx(-1.7)
     exclusive = ListedJoint([[1, 0], [0, 1]], np.log([[0.5, 0.5]]))
-    assert common_log_odds_ratios(exclusive)[0, 1] == -np.inf
+    assert LabelDependence.from_joint(exclusive).log_odds_ratio[0, 1] == -np.inf
 
 
 def forests(n_labels):
@@ -91,10 +89,14 @@ def test_no_forest_has_a_larger_gain():
 
 def test_the_table_has_every_pair_once_the_strongest_first():
     tables = np.random.default_rng(1).dirichlet(np.ones(16), size=5)
-    joint = TableJoint(np.log(tables), label_names=list("abcd"))
+    joint = ListedJoint.of_table(np.log(tables), label_names=list("abcd"))
     found = LabelDependence.from_joint(joint)
-    np.testing.assert_allclose(found.mutual_information, conditional_mutual_information(joint))
-    np.testing.assert_allclose(found.log_odds_ratio, common_log_odds_ratios(joint))
+    np.testing.assert_allclose(
+        found.mutual_information, LabelDependence.from_joint(joint).mutual_information
+    )
+    np.testing.assert_allclose(
+        found.log_odds_ratio, LabelDependence.from_joint(joint).log_odds_ratio
+    )
     frame = found.to_frame()
     assert set(zip(frame.label, frame.other_label, strict=True)) == set(combinations("abcd", 2))
     assert frame.mutual_information.is_monotonic_decreasing
@@ -106,7 +108,7 @@ def test_the_table_has_every_pair_once_the_strongest_first():
 
 
 def test_the_dependence_of_a_row_is_its_own():
-    joint = TableJoint(np.log(np.random.default_rng(1).dirichlet(np.ones(8), size=4)))
+    joint = ListedJoint.of_table(np.log(np.random.default_rng(1).dirichlet(np.ones(8), size=4)))
     found = LabelDependence.from_joint(joint, row=2)
     np.testing.assert_allclose(found.mutual_information, joint.mutual_information()[2])
     np.testing.assert_allclose(found.log_odds_ratio, joint.log_odds_ratios()[2])
@@ -115,7 +117,7 @@ def test_the_dependence_of_a_row_is_its_own():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_forest_takes_the_strongest_pairs_that_close_no_cycle(seed):
-    joint = TableJoint(np.log(np.random.default_rng(seed).dirichlet(np.ones(32), size=3)))
+    joint = ListedJoint.of_table(np.log(np.random.default_rng(seed).dirichlet(np.ones(32), size=3)))
     found = LabelDependence.from_joint(joint)
     tree_of = list(range(5))  # Kruskal's algorithm, the pairs one by one
     taken = []
@@ -148,8 +150,6 @@ def test_bad_input_is_named():
     empty = IndependentJoint(np.zeros((1, 2)))[:0]
     for mean in (
         mean_conditional_matrix,
-        conditional_mutual_information,
-        common_log_odds_ratios,
         LabelDependence.from_joint,
     ):
         with pytest.raises(ValueError, match="joint has no rows"):

@@ -107,7 +107,7 @@ def test_what_cannot_be_read(text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("pcc(1)", "1 needs the name of an option: name=1"),
+        ("pcc(sklearn.naive_bayes.GaussianNB(), 1)", "1 needs the name of an option: name=1"),
         ("sklearn.dummy.DummyClassifier('prior')", "needs the name of an option"),
         ("sklearn.multioutput.MultiOutputClassifier", "needs the option 'estimator'"),
         (

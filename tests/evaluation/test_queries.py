@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelweave.evaluation import information_about_others, label_uncertainty, row_uncertainty
-from labelweave.evaluation.queries import best_queries, disagreement
 from labelweave.joint import IndependentJoint, MixtureJoint
 from tests.joint.cases import FORMS, MAKERS
 from tests.reference import table as reference
@@ -86,14 +85,14 @@ def test_uncertainty_of_rows(case):
 def test_members_that_agree_do_not_disagree(case, n):
     joint, _ = case
     same = MixtureJoint(np.full(n, 1 / n), [joint] * n)
-    np.testing.assert_allclose(disagreement(same), 0.0, atol=1e-8)
+    np.testing.assert_allclose(row_uncertainty(same, "disagreement"), 0.0, atol=1e-8)
 
 
 def test_disagreement_is_what_the_labels_tell_about_the_member():
     rng = np.random.default_rng(0)
     parts = [MAKERS[form](rng, 3, 3, 2.0) for form in ("chain", "forest", "independent")]
     weights = rng.dirichlet(np.ones(3), size=3)
-    found = disagreement(MixtureJoint(weights, [joint for joint, _ in parts]))
+    found = row_uncertainty(MixtureJoint(weights, [joint for joint, _ in parts]), "disagreement")
     tables = [reference.from_log_prob(log_prob, 3, 3) for _, log_prob in parts]
     for row in range(3):
         expected = 0.0
@@ -119,24 +118,9 @@ def test_independent_labels_say_nothing_about_each_other():
     np.testing.assert_allclose(information_about_others(joint), 0.0, atol=1e-12)
 
 
-def test_best_queries():
-    scores = np.array([0.3, np.nan, 0.9, -np.inf, 0.3])
-    np.testing.assert_array_equal(best_queries(scores, 4), [2, 0, 4])
-    pairs = np.random.default_rng(0).random((6, 3))
-    rows, labels = best_queries(pairs, 5).T
-    np.testing.assert_array_equal(pairs[rows, labels], np.sort(pairs.ravel())[:-6:-1])
-    assert best_queries(np.empty((0, 3)), 2).shape == (0, 2)
-
-
 def test_bad_input_is_named():
     joint = IndependentJoint([[0.0]])
-    with pytest.raises(
-        ValueError, match="by must be 'entropy', 'labels', 'confidence' or 'margin'"
-    ):
+    with pytest.raises(ValueError, match=r"by must be 'entropy', .*'margin' or 'disagreement'"):
         row_uncertainty(joint, "doubt")
     with pytest.raises(ValueError, match="joint must be a MixtureJoint"):
-        disagreement(joint)
-    with pytest.raises(ValueError, match=r"scores must have shape \(n,\) or \(n, L\)"):
-        best_queries(np.zeros((1, 1, 1)), 1)
-    with pytest.raises(ValueError, match="k must be a whole number of at least 1; got 0"):
-        best_queries([0.0], 0)
+        row_uncertainty(joint, "disagreement")

@@ -18,7 +18,7 @@ from tests.evaluation.make import comparison
 from tests.explore.make import NASTY, emotions_session
 from tests.report.test_tables import FIGURES
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("chromium")]
+pytestmark = pytest.mark.browser
 IDLE = "document.body.dataset.idle === 'true'"
 
 

@@ -54,7 +54,7 @@ def model_files(folder: Path) -> list[bytes]:
     """Return the files of some fitted models."""
     contents = []
     for model in MODELS:
-        persistence.save(clone(model).fit(ROWS, LABELS), folder / "whole.skops")
+        persistence.save_model(clone(model).fit(ROWS, LABELS), folder / "whole.skops")
         contents.append((folder / "whole.skops").read_bytes())
     return contents
 
@@ -65,7 +65,7 @@ def model_file(rng: random.Random, folder: Path) -> None:
     change = rng.choice([damaged, forged, forged])
     path.write_bytes(change(rng.choice(model_files(folder)), rng))
     try:
-        model = persistence.load(path)
+        model = persistence.load_model(path)
     except ValueError as error:
         require(str(error).startswith(f"{path} is "), error)
         return

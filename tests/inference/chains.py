@@ -4,7 +4,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from labelweave.joint import ChainJoint
-from labelweave.joint.function_chain import GeneralChain
 from tests.joint.cases import chain_parameters
 
 scales = st.sampled_from([0.3, 1.0, 3.0, 30.0])
@@ -22,14 +21,16 @@ def random_chain(seed, n, L, scale=1.0, evidence=False):
 
 def as_general(joint):
     """Return the same distributions, seen only through their conditionals."""
-    general = GeneralChain(joint.conditional_log_odds, joint.n_rows, joint.n_labels, joint.order)
+    general = ChainJoint.of_functions(
+        joint.conditionals.log_odds_of, joint.n_rows, joint.n_labels, joint.order
+    )
     return general.condition({label: joint.known[:, label] for label in range(joint.n_labels)})
 
 
 def true_maximum(joint):
     """Return the log-probability of the mode from the table of all label vectors."""
     free = np.arange(joint.n_labels)
-    tables = [joint[row]._log_table(free) for row in range(joint.n_rows)]
+    tables = [joint[row]._table(free) for row in range(joint.n_rows)]
     return np.array([table.max() for table in tables]).reshape(joint.n_rows)
 
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.inference import Annealing, Exhaustive, Greedy
+from labelweave.inference import Annealing, BestFirst, Exhaustive, Greedy
 from labelweave.inference.random import _walk_of_vectors
-from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import IndependentJoint, MixtureJoint
 from tests.inference.test_threshold_algorithm import trees
 from tests.joint.cases import forms, make, seeds
@@ -37,9 +36,9 @@ def test_the_compiled_walk_is_the_walk_of_whole_vectors(seed, L, K, infinite):
 def test_it_starts_at_the_best_mode_of_the_components_and_improves_on_it():
     joint = trees(0, 200, 10, 4, scale=1.0)
     modes = np.stack([part.mode().labels for part in joint.components], axis=1)
-    best = joint._log_prob_of_draws(modes).max(axis=1)
+    best = joint._log_prob(modes).max(axis=1)
     np.testing.assert_allclose(Annealing(steps=0)(joint).log_prob, best)
-    annealed, exact = Annealing()(joint), ThresholdAlgorithm()(joint)
+    annealed, exact = Annealing()(joint), BestFirst(10_000)(joint)
     assert exact.optimal.all()
     assert (annealed.log_prob > best + 1e-9).any()
     found = annealed.log_prob >= exact.log_prob - 1e-9
@@ -53,7 +52,7 @@ def test_it_starts_at_the_best_mode_of_the_components_and_improves_on_it():
 def test_the_default_finds_more_modes_than_the_published_schedule(labels, scale):
     """Mixtures that had no part in the choice of the schedule."""
     joint = trees(31, 300, labels, 8, scale=scale)
-    exact = ThresholdAlgorithm(budget=20_000)(joint)
+    exact = BestFirst(200_000)(joint)
     missed, published = (
         (strategy(joint).log_prob < exact.log_prob - 1e-9)[exact.optimal].mean()
         for strategy in (Annealing(), Annealing.preset("published"))

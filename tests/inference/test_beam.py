@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from labelweave.inference import Beam, BestFirst, Greedy
 from labelweave.joint import ChainJoint, IndependentJoint
-from labelweave.joint.chain import beam_search
+from labelweave.joint.function_chain import beam_search
 from tests.inference.chains import as_general, assert_valid, random_chain, scales, true_maximum
 from tests.joint.cases import seeds
 
@@ -17,7 +17,7 @@ def test_valid_and_equal_to_the_plain_search(seed, n, L, scale, evidence, width)
     joint = random_chain(seed, n, L, scale, evidence)
     mode = Beam(width)(joint)
     assert_valid(mode, joint, true_maximum(joint))
-    plain = beam_search(joint.conditional_log_odds, joint.order, joint.known, 1, width)
+    plain = beam_search(joint.conditionals.log_odds_of, joint.order, joint.known, 1, width)
     log_joint = mode.log_prob + joint._normaliser.value
     np.testing.assert_allclose(log_joint, plain.log_prob[:, 0], rtol=1e-10, atol=1e-12)
 
@@ -45,7 +45,9 @@ def test_between_greedy_and_exact():
 
 def test_threads_and_batches_change_nothing():
     joint = random_chain(1, 41, 25, scale=0.6)
-    parallel = ChainJoint(joint.scores, joint.coupling, joint.order, n_threads=3)
+    parallel = ChainJoint(
+        joint.conditionals.scores, joint.conditionals.coupling, joint.order, n_threads=3
+    )
     mode, other = Beam(7)(joint), Beam(7)(parallel)
     for name in ("labels", "log_prob", "upper_bound"):
         np.testing.assert_array_equal(getattr(mode, name), getattr(other, name))

@@ -1,6 +1,7 @@
 """Strategies ask what a joint can do, never what it is."""
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -9,32 +10,25 @@ from scipy.special import logsumexp
 
 from labelweave import inference
 from labelweave.inference import Auto, Exhaustive, Greedy, MeanField
-from labelweave.joint import Estimate, JointDistribution, capabilities
-from labelweave.joint.function_chain import GeneralChain
-from labelweave.joint.listed import TableJoint
+from labelweave.joint import ChainJoint, JointDistribution, ListedJoint, capabilities
 from tests.joint.cases import make
 
 CAPABILITIES = {
-    "HasClosedMode": {"independent", "table", "listed", "forest"},
-    "SearchesBestFirst": {"chain", "general"},
-    "SearchesBeam": {"chain", "general"},
-    "TightensBounds": {"chain"},
-    "BranchesAndBounds": {"field"},
-    "MergesLists": {"mixture"},
-    "ListsVectors": {"chain", "general", "field", "mixture"},
-    "HasConditionals": {"chain", "general"},
-    "HasLinearConditionals": {"chain"},
-    "DecomposesIntoTrees": {"independent", "forest", "field", "mixture"},
-    "RanksLikeItsBase": {"tempered"},
-    "ClosedUnderPowers": {"independent", "table", "listed", "forest", "field", "tempered"},
-    "ApproximatesPowers": {"chain", "general", "mixture"},
+    "ClosedMode": {"independent", "table", "listed", "forest"},
+    "BoundedSearch": {"chain", "general", "field", "mixture"},
+    "VectorLists": {
+        *("independent", "table", "listed", "forest"),
+        *("chain", "general", "field", "mixture"),
+    },
+    "ChainRule": {"chain", "general"},
+    "Trees": {"independent", "forest", "field", "mixture"},
+    "Powers": {
+        *("independent", "table", "listed", "forest"),
+        *("chain", "general", "field", "mixture", "tempered"),
+    },
 }
 FORMS = sorted(set().union(*CAPABILITIES.values()))
-STRATEGIES = [
-    getattr(inference, name)
-    for name in inference.__all__
-    if name not in ("Inference", "Mode", "SearchedMode")
-]
+STRATEGIES = [getattr(inference, name) for name in inference.__all__]
 
 
 class Enumerable(JointDistribution):
@@ -53,25 +47,23 @@ class Enumerable(JointDistribution):
     def known(self):
         return self.table.known
 
-    def _log_prob(self, Y):
-        return self.table.log_prob(Y)
+    def _log_prob(self, vectors):
+        return self.table.log_prob(vectors)
 
     def _sample(self, k, seed):
         return self.table.sample(k, seed)
 
-    def _log_table(self, free):
-        return self.table._log_table(free)
+    def _table(self, free):
+        return self.table._table(free)
 
-    def _evidence_log_prob(self, known):
-        return Estimate.of_exact(self.table._evidence_log_prob(known).value)
-
-    def _condition(self, known, log_prob):
-        return Enumerable(self.table._condition(known, log_prob))
+    def _clamp(self, known):
+        posterior, log_prob = self.table._clamp(known)
+        return Enumerable(posterior), log_prob
 
 
 def random_table(n, L, seed=0):
     scores = np.random.default_rng(seed).normal(scale=2.0, size=(n, 2**L))
-    return TableJoint(scores - logsumexp(scores, axis=1, keepdims=True))
+    return ListedJoint.of_table(scores - logsumexp(scores, axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("name", CAPABILITIES)
@@ -104,15 +96,15 @@ def test_a_new_form_has_every_quantity_and_posterior():
 
 def test_what_a_new_form_lacks_is_named():
     table = random_table(1, 17)
-    with pytest.raises(NotImplementedError, match=r"Enumerable has none: .*list_vectors"):
+    with pytest.raises(NotImplementedError, match=r"Enumerable\(.*\) has none: .*best_vectors"):
         Enumerable(table).top(2)
 
 
 def test_a_strategy_without_a_fallback_names_what_is_missing_and_what_works():
-    joint = GeneralChain(lambda label, rows, prefix: np.zeros(len(rows)), 1, 2)
+    joint = ChainJoint.of_functions(lambda label, rows, prefix: np.zeros(len(rows)), 1, 2)
     with pytest.raises(
         ValueError,
-        match=r"MeanField needs linear conditionals .*GeneralChain has none: .*Beam\(\)",
+        match=r"MeanField needs linear conditionals .*ChainJoint has none: .*Beam\(\)",
     ):
         MeanField()(joint)
 
@@ -128,20 +120,20 @@ def test_auto_computes_nothing_that_it_throws_away(form, monkeypatch):
 
 def test_auto_computes_each_row_once(monkeypatch):
     """Rows with few unknown labels are enumerated, only the others are followed greedily."""
-    monkeypatch.setattr("labelweave.joint.enumeration.MAX_SEARCHED", 3)
+    monkeypatch.setattr("labelweave.inference.auto.MAX_SEARCHED", 3)
     joint = Enumerable(random_table(4, 4).condition({0: np.array([0, -1, 1, -1])}))
     searched = []
-    for name in ("greedy_mode", "exhaustive_mode"):
-        search = getattr(JointDistribution, name)
+    for name in ("greedy_mode", "enumerated_mode"):
+        module = "labelweave.inference.search"
+        search = getattr(import_module(module), name)
         monkeypatch.setattr(
-            JointDistribution,
-            name,
-            lambda self, *a, name=name, search=search, **k: (
-                searched.append((name, self.row_ids.tolist())) or search(self, *a, **k)
+            f"{module}.{name}",
+            lambda joint, name=name, search=search: (
+                searched.append((name, joint.row_ids.tolist())) or search(joint)
             ),
         )
     Auto()(joint)
-    assert sorted(searched) == [("exhaustive_mode", [0, 2]), ("greedy_mode", [1, 3])]
+    assert sorted(searched) == [("enumerated_mode", [0, 2]), ("greedy_mode", [1, 3])]
 
 
 def test_an_attribute_named_base_does_not_make_a_power():

@@ -11,7 +11,6 @@ from labelweave._core import native
 from labelweave.inference import Exhaustive, Gibbs, Greedy
 from labelweave.inference.gibbs import run_general, run_linear
 from labelweave.joint import ChainJoint, IndependentJoint
-from labelweave.joint.function_chain import GeneralChain
 from tests.joint.cases import (
     chain_parameters,
     evidence_for,
@@ -57,8 +56,8 @@ class TestSameStates:
         run = run_linear(joint, start, seed, first_draw, 4, 3)
         for i in range(n):
             visited = reference.states(
-                joint.scores[i],
-                joint.coupling,
+                joint.conditionals.scores[i],
+                joint.conditionals.coupling,
                 joint.order,
                 joint.known[i],
                 start[i],
@@ -96,7 +95,10 @@ class TestSameStates:
         def log_odds(label, rows, prefix):
             return scores[rows, label] + prefix @ coupling[label]
 
-        linear, general = ChainJoint(scores, coupling, order), GeneralChain(log_odds, 6, 5, order)
+        linear, general = (
+            ChainJoint(scores, coupling, order),
+            ChainJoint.of_functions(log_odds, 6, 5, order),
+        )
         strategy = Gibbs(sweeps=9, burn_in=1, restarts=2)
         np.testing.assert_array_equal(strategy.sample(linear), strategy.sample(general))
         np.testing.assert_array_equal(strategy(linear).labels, strategy(general).labels)
@@ -109,7 +111,7 @@ class TestSameStates:
         start = start_of(joint, rng)
         run = run_linear(joint, start, seed, 0, 3, 0)
         for i in range(n):
-            chain = (joint.scores[i], joint.coupling, joint.order)
+            chain = (joint.conditionals.scores[i], joint.conditionals.coupling, joint.order)
             row = int(joint.row_ids[i])
             visited = reference.states(*chain, joint.known[i], start[i], seed, row, 3)
             states = [start[i], *visited]
@@ -180,9 +182,9 @@ class TestExtremes:
         def sigmoid(z):
             return 1 / (1 + np.exp(-z))
 
-        marginal = [sigmoid(joint.scores[:, 0])]
+        marginal = [sigmoid(joint.conditionals.scores[:, 0])]
         for j in range(1, L):
-            before, z = marginal[-1], joint.scores[:, j]
+            before, z = marginal[-1], joint.conditionals.scores[:, j]
             marginal.append(before * sigmoid(z + follows[j - 1]) + (1 - before) * sigmoid(z))
         mean = Gibbs(sweeps=1000, burn_in=20).sample(joint).mean(axis=1)
         assert abs(mean - np.transpose(marginal)).mean() < 0.02
@@ -289,7 +291,7 @@ class TestAnswer:
             certain = np.where(prefix[:, 0] == 1, -np.inf, np.inf)
             return certain if label == 1 else np.full(len(rows), 1.0)
 
-        joint = GeneralChain(log_odds, n_rows=2, n_labels=2).condition({1: 1})
+        joint = ChainJoint.of_functions(log_odds, n_rows=2, n_labels=2).condition({1: 1})
         mode = Gibbs()(joint)
         assert mode.labels.tolist() == [[0, 1], [0, 1]]
         np.testing.assert_allclose(mode.log_prob, 0)
@@ -392,7 +394,7 @@ class TestRandomScan:
             for step, label in enumerate(joint.order[drawn]):
                 both = np.stack([y, y])
                 both[0, :, label], both[1, :, label] = 0, 1
-                z = joint._log_joint(both[1]) - joint._log_joint(both[0])
+                z = np.subtract(*joint.conditionals.log_joint(both[::-1].transpose(1, 0, 2)).T)
                 value = (uniforms[:, step] < 1 / (1 + np.exp(-z))).astype(np.int8)
                 y[:, label] = np.where(joint.known[:, label] < 0, value, y[:, label])
             np.testing.assert_array_equal(run.samples[:, sweep], y)

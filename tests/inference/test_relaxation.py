@@ -19,8 +19,8 @@ def relaxed(joint, labels, steps=200, budget=10_000, known=None, n_threads=1):
     log_joint, bound = np.empty(n), np.empty(n)
     known = joint.known if known is None else known
     native.chain_relaxed_search(
-        joint.scores,
-        joint.coupling,
+        joint.conditionals.scores,
+        joint.conditionals.coupling,
         joint.order,
         known,
         steps,
@@ -59,9 +59,9 @@ def test_the_bound_holds_however_short_the_fit(seed, n_labels, scale, evidence, 
     labels, log_joint, bound = relaxed(joint, start, steps, budget)
     slack = 1e-11 * (1 + np.abs(maximum))
     assert (bound >= maximum - slack).all()
-    assert (log_joint >= joint._log_joint(start)).all()
+    assert (log_joint >= joint.conditionals.log_joint(start[:, None])[:, 0]).all()
     assert ((joint.known < 0) | (joint.known == labels)).all()
-    np.testing.assert_array_equal(log_joint, joint._log_joint(labels))
+    np.testing.assert_array_equal(log_joint, joint.conditionals.log_joint(labels[:, None])[:, 0])
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), scales, st.booleans())
@@ -109,7 +109,9 @@ def test_flat_chains_are_proven_that_prefixes_leave_wide_open():
         labels = mode.labels[row]
         flips = np.eye(36, dtype=np.int8)
         near = np.concatenate([labels ^ flips, *(labels ^ flips ^ flip for flip in flips)])
-        repeated = ChainJoint(np.repeat(joint.scores[[row]], len(near), 0), joint.coupling)
+        repeated = ChainJoint(
+            np.repeat(joint.conditionals.scores[[row]], len(near), 0), joint.conditionals.coupling
+        )
         assert repeated.log_prob(near).max() <= mode.log_prob[row] + 1e-12
 
 
@@ -119,7 +121,7 @@ def test_answers_are_never_worse_than_without():
     assert (mode.log_prob >= searched.log_prob).all()
     assert (mode.upper_bound <= searched.upper_bound).all()
     assert (mode.gap < 0.2 * searched.gap).all()
-    assert (joint._log_prob_of_draws(joint.sample(500)) <= mode.upper_bound[:, None]).all()
+    assert (joint._log_prob(joint.sample(500)) <= mode.upper_bound[:, None]).all()
     auto = Auto()(joint)
     assert (auto.upper_bound <= searched.upper_bound).all()
 
@@ -137,7 +139,7 @@ def test_evidence_is_kept_and_its_bound_holds():
     given = joint.condition({label: np.array([0, 1, -1]) for label in range(40, 60, 3)})
     mode = given.mode()
     assert ((given.known < 0) | (given.known == mode.labels)).all()
-    assert (given._log_prob_of_draws(given.sample(500)) <= mode.upper_bound[:, None]).all()
+    assert (given._log_prob(given.sample(500)) <= mode.upper_bound[:, None]).all()
 
 
 @pytest.mark.parametrize("n_threads", [2, 5])

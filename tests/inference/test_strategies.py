@@ -89,10 +89,10 @@ def test_enumeration_looks_at_every_vector(monkeypatch):
     """It asks for the whole table, where the pruned search never does."""
     joint, _ = make("chain", 3, 5, 6)
     tables = []
-    log_table = type(joint)._log_table
+    log_table = type(joint)._table
     monkeypatch.setattr(
         type(joint),
-        "_log_table",
+        "_table",
         lambda self, free: tables.append(2 ** len(free)) or log_table(self, free),
     )
     Exhaustive()(joint)

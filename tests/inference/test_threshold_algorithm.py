@@ -8,12 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelweave._core import native
-from labelweave.inference import Auto, Exhaustive, Greedy
-from labelweave.inference.search import ThresholdAlgorithm
-from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint, TreeJoint
-from labelweave.joint.function_chain import GeneralChain
-from labelweave.joint.listed import TableJoint
-from labelweave.joint.results import SearchedMode
+from labelweave.inference import Auto, BestFirst, Exhaustive, Greedy
+from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, MixtureJoint, TreeJoint
 from tests.joint.cases import chain_parameters, forms, make, make_with_oracle, seeds
 from tests.reference.tree import random_forest
 
@@ -35,7 +31,7 @@ def as_lists(joint):
     """Return the same mixture with one component that hides that it is a tree."""
 
     class Hidden(TreeJoint):
-        def _tree_parts(self):
+        def as_trees(self):
             return None
 
     hidden = Hidden(joint.components[0].logits, joint.components[0].parents)
@@ -52,8 +48,7 @@ def assert_same_modes(mode, exact):
 def test_it_is_the_mode_of_mixtures_of_trees(seed, n, L, K, infinite):
     joint = trees(seed, n, L, K, infinite=infinite)
     exact = Exhaustive()(joint)
-    mode = ThresholdAlgorithm(budget=2**L)(joint)
-    assert isinstance(mode, SearchedMode)
+    mode = BestFirst(10 * 2**L)(joint)
     assert_same_modes(mode, exact)
     assert_same_modes(joint.mode(), exact)
     np.testing.assert_array_equal(mode.log_prob, joint.log_prob(mode.labels))
@@ -65,7 +60,7 @@ def test_it_is_the_mode_of_mixtures_of_trees(seed, n, L, K, infinite):
 @given(seeds, st.integers(1, 3), st.integers(1, 5))
 def test_it_is_the_mode_of_mixtures_of_any_forms(seed, n, L):
     joint, rows = make_with_oracle("mixture", seed, n, L)
-    mode = ThresholdAlgorithm()(joint)
+    mode = BestFirst(10_000)(joint)
     np.testing.assert_allclose(np.exp(mode.log_prob), [max(t.values()) for t in rows], rtol=1e-9)
     assert mode.optimal.all()
 
@@ -74,7 +69,7 @@ def test_it_is_the_mode_of_mixtures_of_any_forms(seed, n, L):
 def test_small_budgets_leave_an_honest_gap(seed, L, K, budget, compiled):
     joint = trees(seed, 3, L, K, scale=0.7)
     exact = Exhaustive()(joint)
-    mode = ThresholdAlgorithm(budget)(joint if compiled else as_lists(joint))
+    mode = BestFirst(10 * budget)(joint if compiled else as_lists(joint))
     assert (mode.log_prob <= exact.log_prob + 1e-12).all()
     assert (mode.upper_bound >= exact.log_prob - 1e-12).all()
     np.testing.assert_allclose(
@@ -87,7 +82,7 @@ def test_budgets_matter_and_more_never_hurts():
     """Some rows must stay open at first, or the gap was never put to the test."""
     joint = trees(0, 60, 12, 4, scale=1.0, shared=1.0)
     exact = Exhaustive()(joint)
-    modes = [ThresholdAlgorithm(budget)(joint) for budget in (1, 4, 16, 4096)]
+    modes = [BestFirst(10 * budget)(joint) for budget in (1, 4, 16, 4096)]
     settled = [mode.optimal.mean() for mode in modes]
     assert settled[0] < settled[1] < settled[2] < settled[3] == 1
     for less, more in itertools.pairwise(modes):
@@ -100,7 +95,7 @@ def test_budgets_matter_and_more_never_hurts():
 
 def test_lists_and_compiled_walks_agree():
     joint = trees(3, 20, 24, 3, scale=4.0)
-    compiled, listed = ThresholdAlgorithm()(joint), ThresholdAlgorithm()(as_lists(joint))
+    compiled, listed = BestFirst(10_000)(joint), BestFirst(10_000)(as_lists(joint))
     assert compiled.optimal.all()
     assert listed.optimal.all()
     np.testing.assert_array_equal(compiled.labels, listed.labels)
@@ -117,7 +112,7 @@ def test_top_of_mixtures_of_trees(seed, L, K, k, nested):
     assert top.exact.all()
     assert (np.diff(np.exp(top.log_prob), axis=1) <= 0).all()
     for i, row in enumerate(top.log_prob):
-        table = np.sort(np.exp(joint[i]._log_table(np.arange(L))[0]))[::-1]
+        table = np.sort(np.exp(joint[i]._table(np.arange(L))[0]))[::-1]
         np.testing.assert_allclose(np.exp(row), table[: len(row)], rtol=1e-9, atol=1e-13)
         listed = [tuple(y) for y in top.labels[i] if y[0] >= 0]
         assert len(set(listed)) == len(listed)
@@ -126,11 +121,11 @@ def test_top_of_mixtures_of_trees(seed, L, K, k, nested):
 def test_top_of_flat_rows_is_enumerated_where_lists_prove_nothing(monkeypatch):
     monkeypatch.setattr("labelweave.joint.mixture.LIST_DEPTH", 5)
     joint = trees(1, 3, 12, 3, scale=0.02)
-    assert not joint.list_vectors(5).exact.any()
+    assert not joint.best_vectors(5).exact.any()
     top = joint.top(5)
     assert top.exact.all()
     np.testing.assert_allclose(
-        top.log_prob, np.sort(joint._log_table(np.arange(12)), axis=1)[:, :-6:-1], atol=1e-12
+        top.log_prob, np.sort(joint._table(np.arange(12)), axis=1)[:, :-6:-1], atol=1e-12
     )
 
 
@@ -141,7 +136,7 @@ def test_top_beyond_enumeration_is_proven_or_bounded():
     sure = top.exact & longer.exact
     np.testing.assert_array_equal(top.labels[sure], longer.labels[sure][:, :5])
     assert (top.upper_bound >= longer.log_prob[:, 5]).all()
-    np.testing.assert_allclose(joint._log_prob_of_draws(top.labels), top.log_prob, atol=1e-10)
+    np.testing.assert_allclose(joint._log_prob(top.labels), top.log_prob, atol=1e-10)
 
 
 def test_long_chains_in_a_mixture():
@@ -150,7 +145,7 @@ def test_long_chains_in_a_mixture():
     parts = [ChainJoint(*chain_parameters(rng, 8, 18, scale=1.5)) for _ in range(2)]
     joint = MixtureJoint([0.3, 0.7], parts)
     exact = Exhaustive()(joint)
-    mode = ThresholdAlgorithm(budget=4096)(joint)
+    mode = BestFirst(40_960)(joint)
     assert (mode.upper_bound >= exact.log_prob - 1e-9).all()
     assert mode.optimal.any()
     np.testing.assert_allclose(mode.log_prob[mode.optimal], exact.log_prob[mode.optimal])
@@ -158,7 +153,7 @@ def test_long_chains_in_a_mixture():
 
 def test_conditioned_mixtures():
     joint = trees(8, 10, 7, 3).condition({2: 1, 5: np.arange(10) % 2})
-    mode = ThresholdAlgorithm()(joint)
+    mode = BestFirst(10_000)(joint)
     assert_same_modes(mode, Exhaustive()(joint))
     assert (mode.labels[:, 2] == 1).all()
 
@@ -167,28 +162,28 @@ def test_a_component_without_weight_is_not_walked():
     joint = trees(1, 5, 10, 2)
     alone = MixtureJoint([0.0, 1.0], joint.components)
     np.testing.assert_array_equal(
-        ThresholdAlgorithm()(alone).labels, joint.components[1].mode().labels
+        BestFirst(10_000)(alone).labels, joint.components[1].mode().labels
     )
-    assert (ThresholdAlgorithm()(alone).nodes == 1).all()
+    assert (BestFirst(10_000)(alone).nodes == 1).all()
 
 
 @given(forms, seeds, st.integers(0, 3), st.integers(1, 5))
 def test_every_form_has_an_answer(form, seed, n, L):
     joint, _ = make(form, seed, n, L)
-    mode = ThresholdAlgorithm()(joint)
+    mode = BestFirst(10_000)(joint)
     np.testing.assert_allclose(mode.log_prob, joint.mode().log_prob, atol=1e-9)
     assert mode.nodes.shape == (n,)
 
 
 def test_rows_and_threads_do_not_meet():
     joint = trees(2, 37, 16, 4, scale=1.0)
-    whole = ThresholdAlgorithm(20)(joint)
+    whole = BestFirst(200)(joint)
     assert 0 < whole.optimal.mean() < 1
     joint.n_threads = 3
-    threaded = ThresholdAlgorithm(20)(joint)
+    threaded = BestFirst(200)(joint)
     for name in ("labels", "log_prob", "upper_bound", "nodes"):
         np.testing.assert_array_equal(getattr(threaded, name), getattr(whole, name))
-        part = ThresholdAlgorithm(20)(joint[11:25])
+        part = BestFirst(200)(joint[11:25])
         np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[11:25])
 
 
@@ -203,13 +198,15 @@ def test_the_default_of_a_mixture_of_many_labels():
     assert (flat.mode().gap > 0).all()
     found = Auto(budget=100)(flat)
     assert not found.optimal.any()
-    assert (found.log_prob >= ThresholdAlgorithm(10)(flat).log_prob - 1e-12).all()
+    assert (found.log_prob >= BestFirst(100)(flat).log_prob - 1e-12).all()
     assert (found.upper_bound <= Greedy()(flat).upper_bound).all()
 
 
 def test_few_flat_labels_are_enumerated_where_lists_prove_nothing():
-    part = TableJoint(np.log(np.full((2, 16), 1 / 16)))
-    joint = MixtureJoint([0.5, 0.5], [part, GeneralChain(lambda j, r, p: np.zeros(len(r)), 2, 4)])
+    part = ListedJoint.of_table(np.log(np.full((2, 16), 1 / 16)))
+    joint = MixtureJoint(
+        [0.5, 0.5], [part, ChainJoint.of_functions(lambda j, r, p: np.zeros(len(r)), 2, 4)]
+    )
     assert joint.mode().optimal.all()
     assert trees(0, 3, 14, 6, scale=0.05).mode().optimal.all()
 
@@ -217,7 +214,7 @@ def test_few_flat_labels_are_enumerated_where_lists_prove_nothing():
 @pytest.mark.parametrize("budget", [0, 1.5, True, "many"])
 def test_bad_budget(budget):
     with pytest.raises(ValueError, match="budget"):
-        ThresholdAlgorithm(budget)
+        BestFirst(budget)
 
 
 def test_kernels_refuse_trees_that_do_not_match():

@@ -13,8 +13,6 @@ from labelweave.joint import (
     MixtureJoint,
     TreeJoint,
 )
-from labelweave.joint.function_chain import GeneralChain
-from labelweave.joint.listed import TableJoint
 from tests.reference import chain as chain_reference
 from tests.reference import field as field_reference
 from tests.reference import table as table_reference
@@ -52,7 +50,7 @@ def _table(rng, n, L, scale):
     logits[rng.random(logits.shape) < 0.2] = -np.inf
     logits[:, 0] = 0.0
     log_table = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-    return TableJoint(log_table), lambda i, y: log_table[i, int(y @ 2 ** np.arange(L))]
+    return ListedJoint.of_table(log_table), lambda i, y: log_table[i, int(y @ 2 ** np.arange(L))]
 
 
 def _listed(rng, n, L, scale):
@@ -122,7 +120,7 @@ def _general(rng, n, L, scale):
             for position, label in enumerate(order)
         )
 
-    return GeneralChain(log_odds, n, L, order), log_prob
+    return ChainJoint.of_functions(log_odds, n, L, order), log_prob
 
 
 def _mixture(rng, n, L, scale):

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.special import expit, logsumexp
 
 from labelweave.inference import Auto, Exhaustive, Greedy
+from labelweave.inference.search import greedy_path
 from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
-from labelweave.joint.chain import beam_search
-from labelweave.joint.estimate import normalised_weights
-from labelweave.joint.function_chain import GeneralChain
+from labelweave.joint.function_chain import beam_search
+from labelweave.joint.quantities import normalised_weights
 from tests.joint.cases import chain_parameters, seeds
 from tests.reference.tree import poisson_binomial
 
@@ -19,9 +19,9 @@ def as_general(joint):
     """Build the same chain through the path for arbitrary classifiers."""
 
     def log_odds(label, rows, prefix):
-        return joint.scores[rows, label] + prefix @ joint.coupling[label]
+        return joint.conditionals.scores[rows, label] + prefix @ joint.conditionals.coupling[label]
 
-    return GeneralChain(log_odds, joint.n_rows, joint.n_labels, joint.order)
+    return ChainJoint.of_functions(log_odds, joint.n_rows, joint.n_labels, joint.order)
 
 
 def counting_chain(n=4, causes=20, seed=0):
@@ -38,8 +38,8 @@ def counting_chain(n=4, causes=20, seed=0):
 def counting_posterior(joint):
     """P(last = 1) and P(cause j = 1 | last = 1) of the counting chain."""
     causes = joint.n_labels - 1
-    effect = expit(joint.scores[:, -1:] + 0.3 * np.arange(causes + 1))
-    p = expit(joint.scores[:, :-1])
+    effect = expit(joint.conditionals.scores[:, -1:] + 0.3 * np.arange(causes + 1))
+    p = expit(joint.conditionals.scores[:, :-1])
     evidence = (poisson_binomial(p) * effect).sum(axis=1)
     posterior = np.empty_like(p)
     for j in range(causes):
@@ -96,7 +96,7 @@ def test_general_chain_shows_only_earlier_labels():
         assert (prefix[:, later] == 0).all()
         return np.full(len(rows), 0.3)
 
-    joint = GeneralChain(log_odds, n_rows=2, n_labels=3, order=order)
+    joint = ChainJoint.of_functions(log_odds, n_rows=2, n_labels=3, order=order)
     joint.sample(4, 0), joint.marginals(), joint.mode(), joint.mode(Greedy())
     joint.log_prob(np.ones((2, 3)))
     joint.condition({1: 1}).sample(4, 0)
@@ -109,7 +109,7 @@ def test_general_chain_with_certain_conditionals():
             return np.zeros(len(rows))
         return np.where(prefix[:, 0] == 1, np.inf, -np.inf)
 
-    joint = GeneralChain(log_odds, n_rows=1, n_labels=2)
+    joint = ChainJoint.of_functions(log_odds, n_rows=1, n_labels=2)
     np.testing.assert_allclose(joint.cardinality(), [[0.5, 0, 0.5]])
     np.testing.assert_allclose(joint.entropy(), np.log(2))
     with pytest.raises(ValueError, match="probability zero"):
@@ -186,10 +186,10 @@ def test_evidence_with_many_ancestors_is_weighted():
 
 def test_labels_that_the_evidence_does_not_touch_are_drawn_as_before():
     counting = counting_chain()
-    n, L = counting.scores.shape
+    n, L = counting.conditionals.scores.shape
     coupling = np.zeros((L + 1, L + 1))
-    coupling[:L, :L] = counting.coupling
-    joint = ChainJoint(np.hstack([counting.scores, np.zeros((n, 1))]), coupling)
+    coupling[:L, :L] = counting.conditionals.coupling
+    joint = ChainJoint(np.hstack([counting.conditionals.scores, np.zeros((n, 1))]), coupling)
     conditioned = joint.condition({20: 1})
     np.testing.assert_array_equal(
         conditioned.sample(50, 4)[:, :, 21], joint.sample(50, 4)[:, :, 21]
@@ -203,7 +203,7 @@ def test_long_chains_rank_by_search_and_bound_what_they_miss():
     exact = joint.top(256)
     for width in (1, 4, 256):
         found = beam_search(
-            joint.conditional_log_odds, order, joint.known, k=4, width=max(width, 4)
+            joint.conditionals.log_odds_of, order, joint.known, k=4, width=max(width, 4)
         )
         for i in range(5):
             listed = {tuple(y) for y in found.labels[i]}
@@ -213,9 +213,7 @@ def test_long_chains_rank_by_search_and_bound_what_they_miss():
                 if tuple(y) not in listed
             ]
             assert max(missed) <= found.upper_bound[i] + 1e-12
-        np.testing.assert_allclose(
-            joint._log_prob_of_draws(found.labels), found.log_prob, rtol=1e-10
-        )
+        np.testing.assert_allclose(joint._log_prob(found.labels), found.log_prob, rtol=1e-10)
     assert found.exact.all()
     np.testing.assert_allclose(found.log_prob, exact.log_prob[:, :4])
 
@@ -233,7 +231,7 @@ def test_top_of_a_long_chain_finds_the_mode():
     assert len(np.unique(top.labels[0], axis=0)) == 3
     mixture = MixtureJoint([0.7, 0.3], [joint, IndependentJoint(scores)])
     ranked = mixture.top(6)
-    np.testing.assert_allclose(mixture._log_prob_of_draws(ranked.labels), ranked.log_prob)
+    np.testing.assert_allclose(mixture._log_prob(ranked.labels), ranked.log_prob)
     assert (np.diff(ranked.log_prob, axis=1) <= 0).all()
     reach = np.maximum(ranked.upper_bound, ranked.log_prob[:, 0])
     assert (reach >= mixture.mode().log_prob - 1e-12).all()
@@ -253,7 +251,7 @@ def test_mixture_of_long_chains_is_sampled():
     columns = logsumexp(
         np.stack(
             [
-                np.log(w) + part._log_joint_table(part.known, np.arange(17), part.order)
+                np.log(w) + part.conditionals.table(part.known, np.arange(17), part.order)
                 for w, part in zip((0.25, 0.75), parts, strict=True)
             ]
         ),
@@ -274,7 +272,7 @@ def test_a_mode_that_cannot_be_proven_says_so():
     assert (mode.log_prob >= joint.mode(Greedy()).log_prob).all()
     np.testing.assert_allclose(joint.log_prob(mode.labels), mode.log_prob)
     better = joint.sample(2000, random_state=0)
-    assert (joint._log_prob_of_draws(better).max(axis=1) <= mode.upper_bound).all()
+    assert (joint._log_prob(better).max(axis=1) <= mode.upper_bound).all()
 
 
 def test_limits_count_unknown_labels():
@@ -324,7 +322,7 @@ class TestBadInput:
 
     def test_log_odds_of_the_wrong_kind(self):
         for answer in (np.zeros(3), np.array([np.nan]), np.zeros((1, 1))):
-            joint = GeneralChain(lambda label, rows, prefix, z=answer: z, 1, 2)
+            joint = ChainJoint.of_functions(lambda label, rows, prefix, z=answer: z, 1, 2)
             with pytest.raises(ValueError, match="log_odds"):
                 joint.marginals()
 
@@ -332,7 +330,7 @@ class TestBadInput:
 def long_chain(rng, n, n_labels=18):
     """Return a chain that is sampled, and its exact table of log-probabilities."""
     joint = ChainJoint(*chain_parameters(rng, n, n_labels, scale=1.5))
-    return joint, joint._log_joint_table(joint.known, np.arange(n_labels), joint.order)
+    return joint, joint.conditionals.table(joint.known, np.arange(n_labels), joint.order)
 
 
 @pytest.mark.parametrize("evidence", [{}, {3: 1}, {0: 1, 17: 0}])
@@ -367,7 +365,7 @@ def test_sampled_marginals_of_rare_labels_are_not_zero():
 def test_general_chains_and_mixtures_average_conditionals_too():
     rng = np.random.default_rng(13)
     joint, _ = long_chain(rng, 3)
-    general = GeneralChain(joint.conditional_log_odds, 3, 18, joint.order)
+    general = ChainJoint.of_functions(joint.conditionals.log_odds_of, 3, 18, joint.order)
     np.testing.assert_allclose(general.marginals(), joint.marginals(), rtol=1e-9)
     other, _ = long_chain(rng, 3)
     mixture = MixtureJoint([0.25, 0.75], [joint, other])
@@ -394,16 +392,16 @@ def test_greedy_path_by_hand(seed, n, L):
             z = scores[i, label] + coupling[label] @ chosen
             expected[i] -= np.logaddexp(0, -z if truth[i, label] else z)
             chosen[label] = z > 0
-    path = joint.greedy_path()
+    path = greedy_path(joint)
     np.testing.assert_allclose(path.log_prob(truth), expected, atol=1e-9)
     # Both take the same first decision and the same last one, hence the same vector.
     np.testing.assert_array_equal(path.mode().labels, joint.mode(Greedy()).labels)
-    halves = MixtureJoint([0.5, 0.5], [joint, joint]).greedy_path()
+    halves = greedy_path(MixtureJoint([0.5, 0.5], [joint, joint]))
     np.testing.assert_allclose(halves.log_prob(truth), expected, atol=1e-9)
 
 
 def test_greedy_path_with_evidence():
     joint = ChainJoint([[1.0, 0.0, 0.5]], np.tril(np.ones((3, 3)), -1)).condition({1: 0})
-    path = joint.greedy_path()
+    path = greedy_path(joint)
     assert path.marginals()[0, 1] == 0.0
     np.testing.assert_allclose(path.scores[0, [0, 2]], [1.0, 1.5])

@@ -18,7 +18,6 @@ from labelweave.joint import (
     MixtureJoint,
     TreeJoint,
 )
-from labelweave.joint.listed import TableJoint
 
 HUGE = 1.7e308
 EXTREMES = [0.0, 1.0, -1.0, HUGE, -HUGE, HUGE / 2, -HUGE / 2, 1e-300, 700.0, -700.0]
@@ -70,7 +69,7 @@ def test_certainty_is_the_same_at_any_size(size):
 def summed_out(joint):
     """Log-odds of every label, from the log-probabilities of all vectors."""
     vectors = np.array(list(itertools.product((0, 1), repeat=joint.n_labels)), dtype=np.int8)
-    log_prob = joint.log_prob_of_draws(np.tile(vectors, (joint.n_rows, 1, 1)))
+    log_prob = joint.log_prob(np.tile(vectors, (joint.n_rows, 1, 1)))
     one, zero = (
         np.stack([logsumexp(log_prob[:, y == value], axis=1) for y in vectors.T], axis=1)
         for value in (1, 0)
@@ -94,7 +93,7 @@ def test_log_odds_of_labels_are_never_rounded(size):
         tree,
         chain,
         FieldJoint(size * rng.normal(size=(ROWS, 4)), size * (along + along.T)),
-        TableJoint(log_table),
+        ListedJoint.of_table(log_table),
         ListedJoint(vectors, log_weights),
         MixtureJoint([0.3, 0.7], [tree, chain]),
         chain.tempered(2.0),

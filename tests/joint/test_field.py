@@ -9,9 +9,9 @@ from labelweave._core import native
 from labelweave.inference import Auto, Beam, BestFirst, Greedy
 from labelweave.joint import FieldJoint, TreeJoint
 from labelweave.joint.enumeration import label_vectors
-from labelweave.joint.estimate import log_mean
 from labelweave.joint.field import anneal, forest_of, is_forest, strongest_forest
 from labelweave.joint.field_search import branch_and_bound, relax
+from labelweave.joint.quantities import log_mean
 from tests.joint.cases import field_parameters
 from tests.reference import field as reference
 
@@ -46,7 +46,7 @@ def test_a_forest_is_a_tree_of_labels(seed):
     coupling = random_tree(rng, 30)
     assert is_forest(coupling)
     joint = FieldJoint(rng.normal(size=(6, 30)), coupling)
-    (tree,) = joint.tree_mixture().trees
+    (tree,) = joint.as_trees().trees
     assert isinstance(tree, TreeJoint)
     Y = rng.integers(0, 2, (6, 30))
     other = rng.integers(0, 2, (6, 30))
@@ -101,7 +101,7 @@ def test_annealing_kernel_does_as_its_reference():
     joint = field(7, n=5)
     known = np.full((5, 7), -1, dtype=np.int8)
     known[1, 2], known[3, 0] = 1, 0
-    given = joint._clamped(known)
+    given = joint._given(known)
     inside = np.where(np.abs(joint.coupling) > 0.5, joint.coupling, 0.0)
     outside = joint.coupling - inside
     start = np.random.default_rng(3).integers(0, 2, (5, 30, 7)).astype(np.int8)
@@ -124,7 +124,7 @@ def test_annealed_draws_find_normaliser_and_marginals(scale):
     joint = field(12, n=6, scale=scale)
     table, vectors = energies(joint)
     log_z = np.logaddexp.reduce(table, axis=1)
-    forest = forest_of(joint.scores, joint.coupling, joint.known)
+    forest = forest_of(joint.scores, joint.coupling, joint.known, {})
     labels, log_weight = anneal(joint.scores, joint.coupling, forest, joint.known, 2000, 1)
     ratio, error = log_mean(log_weight)
     found = ratio - forest.log_prob(np.zeros((6, 12)))

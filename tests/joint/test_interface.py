@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, MixtureJoint, TreeJoint
-from labelweave.joint.function_chain import GeneralChain
-from labelweave.joint.listed import TableJoint
 from tests.joint.cases import FORMS, make
 
 NAMES = ("a", "b")
@@ -18,10 +16,12 @@ def named(form):
     table = np.log(np.full((2, 4), 0.25))
     return {
         "independent": lambda: IndependentJoint(scores, **options),
-        "table": lambda: TableJoint(table, **options),
+        "table": lambda: ListedJoint.of_table(table, **options),
         "listed": lambda: ListedJoint(np.eye(2), np.log(np.full((2, 2), 0.5)), **options),
         "chain": lambda: ChainJoint(scores, coupling, **options),
-        "general": lambda: GeneralChain(lambda j, rows, prefix: scores[rows, j], 2, 2, **options),
+        "general": lambda: ChainJoint.of_functions(
+            lambda j, rows, prefix: scores[rows, j], 2, 2, **options
+        ),
         "mixture": lambda: MixtureJoint([1.0], [IndependentJoint(scores)], **options),
         "tree": lambda: TreeJoint(np.dstack([scores, scores + 1]), [-1, 0], **options),
     }[form]()
@@ -119,7 +119,7 @@ def test_evidence_by_name_needs_names():
 
 def test_impossible_evidence():
     for joint in (
-        TableJoint(np.log([[0.5, 0.5, 1e-320, 1e-320]])).condition({1: 0}),
+        ListedJoint.of_table(np.log([[0.5, 0.5, 1e-320, 1e-320]])).condition({1: 0}),
         named("chain").condition({"b": 0}),
         named("independent").condition({"b": 0}),
         named("mixture").condition({"b": 0}),
@@ -130,7 +130,7 @@ def test_impossible_evidence():
 
 
 def test_a_component_that_excludes_the_evidence_loses_its_weight():
-    never = TableJoint(np.log([[1.0, 1e-320]])).condition({0: 0})
+    never = ListedJoint.of_table(np.log([[1.0, 1e-320]])).condition({0: 0})
     maybe = IndependentJoint([[0.0]])
     posterior = MixtureJoint([0.9, 0.1], [never, maybe]).condition({0: 1})
     np.testing.assert_allclose(posterior.weights, [[0.0, 1.0]])
@@ -191,7 +191,7 @@ class TestBadInput:
     )
     def test_table(self, table, message):
         with pytest.raises(ValueError, match=f"log_table.*{message}"):
-            TableJoint(table)
+            ListedJoint.of_table(table)
 
     def test_mixture(self):
         one, two = IndependentJoint(np.zeros((2, 2))), IndependentJoint(np.zeros((2, 3)))

@@ -163,7 +163,7 @@ def test_samples_follow_the_distribution(form, conditioned):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("quantity", QUANTITIES)
 def test_sampled_estimates_state_an_error_that_covers_the_truth(form, quantity):
-    joint, _ = make(form, seed=5, n=20, L=4)
+    joint, _ = make(form, seed=5, n=8, L=4)
     estimate = joint.estimate(quantity, samples=1500, random_state=2)
     truth = joint.estimate(quantity).value
     assert not estimate.exact.any()

@@ -5,12 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.inference import Auto
-from labelweave.inference.search import ThresholdAlgorithm
+from labelweave.inference import Auto, BestFirst, Exhaustive, Greedy
 from labelweave.joint import ChainJoint, IndependentJoint, ListedJoint, MixtureJoint
-from labelweave.joint import mixture as listed_part
-from labelweave.joint.capabilities import ListsItsSupport
-from labelweave.joint.mixture import has_exact_entropy, lists_vectors
+from labelweave.joint.mixture_lists import ListMerger
 from tests.joint.cases import MAKERS, seeds
 from tests.reference import table as table_reference
 
@@ -56,7 +53,7 @@ shapes = st.sampled_from(SHAPES)
 def test_modes_are_proven(shape, seed, n, L, scale):
     joint, log_prob = mixture(shape, np.random.default_rng(seed), n, L, scale)
     best = [row[0] for row in tables(joint, log_prob)]
-    for mode in (joint.mode(), ThresholdAlgorithm()(joint), Auto()(joint)):
+    for mode in (joint.mode(), BestFirst(10_000)(joint), Auto()(joint)):
         np.testing.assert_allclose(np.exp(mode.log_prob), best, rtol=1e-9)
         np.testing.assert_array_equal(mode.log_prob, joint.log_prob(mode.labels))
         assert mode.optimal.all()
@@ -68,15 +65,15 @@ def test_a_greedy_vector_of_a_list_is_its_mode(seed, n, L):
     label, vectors = seed % L, joint.vectors
     conditioned = joint.condition({label: int(vectors[0, label])})
     for each in (joint, conditioned):
-        greedy = each.greedy_mode()
-        np.testing.assert_array_equal(greedy.labels, each.exhaustive_mode(L).labels)
+        greedy = Greedy()(each)
+        np.testing.assert_array_equal(greedy.labels, Exhaustive(L)(each).labels)
         assert greedy.optimal.all()
 
 
 @given(shapes, seeds, st.integers(1, 5), st.integers(1, 9))
 def test_the_best_vectors_are_listed_in_order(shape, seed, L, k):
     joint, log_prob = mixture(shape, np.random.default_rng(seed), 2, L, 1.0)
-    found = joint.list_vectors(min(k, 2**L))
+    found = joint.best_vectors(min(k, 2**L))
     for i, row in enumerate(tables(joint, log_prob)):
         expected = row[: found.log_prob.shape[1]]
         np.testing.assert_allclose(np.exp(found.log_prob[i]), expected, rtol=1e-9, atol=1e-13)
@@ -88,7 +85,7 @@ def test_the_best_vectors_are_listed_in_order(shape, seed, L, k):
 @given(shapes, seeds, st.integers(1, 3), st.integers(1, 5))
 def test_entropy(shape, seed, n, L):
     joint, log_prob = mixture(shape, np.random.default_rng(seed), n, L, 2.0)
-    assert has_exact_entropy(joint).all()
+    assert ListMerger(joint).has_exact_entropy().all()
     for row, entropy in zip(tables(joint, log_prob), joint.entropy(), strict=True):
         possible = row[row > 0]
         assert entropy == pytest.approx(-(possible * np.log(possible)).sum(), abs=1e-9)
@@ -102,7 +99,7 @@ def test_evidence(shape, seed, L):
     evidence = {0: int(rng.integers(2)), L - 1: int(rng.integers(2))}
     possible = joint[np.isfinite(joint.evidence_log_prob(evidence).value)]
     given_evidence = possible.condition(evidence)
-    mode, exact = given_evidence.mode(), given_evidence.exhaustive_mode(L)
+    mode, exact = given_evidence.mode(), Exhaustive(L)(given_evidence)
     np.testing.assert_allclose(mode.log_prob, exact.log_prob, atol=1e-9)
     assert mode.optimal.all()
 
@@ -111,7 +108,7 @@ def test_evidence(shape, seed, L):
 def test_small_budgets_leave_an_honest_gap(seed, budget):
     joint, log_prob = mixture(("listed", "independent"), np.random.default_rng(seed), 3, 5, 0.2)
     best = np.log([row[0] for row in tables(joint, log_prob)])
-    mode = ThresholdAlgorithm(budget)(joint)
+    mode = BestFirst(10 * budget)(joint)
     assert (mode.log_prob <= best + 1e-12).all()
     assert (mode.upper_bound >= best - 1e-12).all()
     np.testing.assert_allclose(mode.log_prob[mode.optimal], best[mode.optimal], atol=1e-12)
@@ -135,7 +132,7 @@ def test_many_labels():
     assert top.exact.all()
     np.testing.assert_array_equal(mode.labels, top.labels[:, 0])
     draws = joint.sample(300, random_state=0)
-    assert (joint.log_prob_of_draws(draws) <= mode.log_prob[:, None] + 1e-12).all()
+    assert (joint.log_prob(draws) <= mode.log_prob[:, None] + 1e-12).all()
     exact, drawn = joint.estimate("entropy"), joint.estimate("entropy", samples=4000)
     assert exact.exact.all()
     assert (np.abs(exact.value - drawn.value) < 5 * drawn.standard_error + 1e-9).all()
@@ -144,12 +141,12 @@ def test_many_labels():
 def test_few_listed_vectors_are_looked_at():
     """Those that the other components can not lift above the first."""
     joint = long_mixture()
-    assert (ThresholdAlgorithm()(joint).nodes < 50).all()
+    assert (BestFirst(10_000)(joint).nodes < 50).all()
 
 
 def test_rows_do_not_meet():
     joint = long_mixture()
-    whole, part = ThresholdAlgorithm()(joint), ThresholdAlgorithm()(joint[2:4])
+    whole, part = BestFirst(10_000)(joint), BestFirst(10_000)(joint[2:4])
     for name in ("labels", "log_prob", "upper_bound", "nodes"):
         np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[2:4])
     np.testing.assert_array_equal(joint[2:4].entropy(), joint.entropy()[2:4])
@@ -168,10 +165,8 @@ def test_a_component_that_is_searched_passes_its_gap_on():
 def test_who_lists_vectors():
     listed = ListedJoint([[0, 1]], [[0.0]])
     independent = IndependentJoint([[0.0, 0.0]])
-    assert isinstance(listed, ListsItsSupport)
-    assert not isinstance(independent, ListsItsSupport)
     inner = MixtureJoint([0.5, 0.5], [listed, independent])
-    assert lists_vectors(MixtureJoint([0.5, 0.5], [inner, independent]))
+    assert ListMerger(MixtureJoint([0.5, 0.5], [inner, independent])).hold_listed_part()
     without = MixtureJoint([1.0], [independent])
-    assert not lists_vectors(without)
-    assert listed_part(without) is None
+    assert not ListMerger(without).hold_listed_part()
+    assert ListMerger(without).listed_part() is None

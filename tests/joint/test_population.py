@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from labelweave.joint import ChainJoint, IndependentJoint, MixtureJoint
-from labelweave.joint.chain import population_sizes
-from labelweave.joint.estimate import mean_of_replicates
-from labelweave.joint.function_chain import GeneralChain
+from labelweave.joint.conditionals import population_sizes
+from labelweave.joint.quantities import mean_of_replicates
 from tests.joint.cases import chain_parameters
 from tests.reference import population as reference
 
@@ -19,8 +18,12 @@ def chain(seed, n, L, scale=1.5):
 
 def as_general(joint):
     whole = joint[:]
-    return GeneralChain(
-        whole.conditional_log_odds, joint.n_rows, joint.n_labels, joint.order, row_ids=joint.row_ids
+    return ChainJoint.of_functions(
+        whole.conditionals.log_odds_of,
+        joint.n_rows,
+        joint.n_labels,
+        joint.order,
+        row_ids=joint.row_ids,
     )
 
 
@@ -37,16 +40,19 @@ def evidence_on(joint, labels):
 def test_kernel_and_numpy_follow_the_reference(size, labels, shift):
     joint = chain(1, 3, 9)[[2, 0, 1]]
     joint = ChainJoint(
-        joint.scores + shift, joint.coupling, order=joint.order, row_ids=joint.row_ids
+        joint.conditionals.scores + shift,
+        joint.conditionals.coupling,
+        order=joint.order,
+        row_ids=joint.row_ids,
     )
     known = evidence_on(joint, labels)
     for form in (joint, as_general(joint)):
-        found = form._populate(known, joint.order, (4, size), seed=11)
+        found = form._populations(known, joint.order, (4, size), seed=11)
         for i in range(3):
             for r in range(4):
                 marginals, log_evidence, quantum, vectors = reference.populate(
-                    joint.scores[i],
-                    joint.coupling,
+                    joint.conditionals.scores[i],
+                    joint.conditionals.coupling,
                     joint.order,
                     known[i],
                     11,
@@ -67,7 +73,7 @@ def test_kernel_and_numpy_follow_the_reference(size, labels, shift):
 
 def test_weights_sum_to_one_and_no_vector_is_held_twice():
     joint = chain(2, 5, 40)
-    found = joint._populate(joint.known, joint.order, (3, 50), seed=0)
+    found = joint._populations(joint.known, joint.order, (3, 50), seed=0)
     np.testing.assert_allclose(np.exp(found.log_weight).sum(axis=2), 1.0)
     for vectors in found.labels.reshape(-1, 50, 40):
         assert len(np.unique(vectors, axis=0)) == 50
@@ -117,9 +123,11 @@ def test_less_error_than_independent_draws():
 def test_rows_have_the_same_bits_in_any_batch_and_with_any_threads(quantity):
     joint = chain(6, 5, 20).condition({3: np.array([1, -1, 0, -1, 1])})
     whole = joint.estimate(quantity, samples=64)
-    joint.n_threads = 3
+    linear = joint.conditionals.linear
+    parallel = ChainJoint(*linear, joint.order, n_threads=3)
+    parallel = parallel.condition({3: np.array([1, -1, 0, -1, 1])})
     rows = [4, 1]
-    part = joint[rows].estimate(quantity, samples=64)
+    part = parallel[rows].estimate(quantity, samples=64)
     np.testing.assert_array_equal(part.value, whole.value[rows])
     np.testing.assert_array_equal(part.standard_error, whole.standard_error[rows])
 
@@ -138,11 +146,11 @@ def test_rows_of_any_conditionals_have_the_same_bits_in_any_batch(size):
         z = np.cumsum(np.column_stack([alone[rows, label], effects]), axis=1)[:, -1]
         return np.where(np.abs(z) > 2.0, np.inf * np.sign(z), z)
 
-    joint = GeneralChain(log_odds, 12, 20, linear.order, row_ids=linear.row_ids)
-    whole = joint._populate(joint.known, joint.order, (4, size), seed=1)
+    joint = ChainJoint.of_functions(log_odds, 12, 20, linear.order, row_ids=linear.row_ids)
+    whole = joint._populations(joint.known, joint.order, (4, size), seed=1)
     for i in range(12):
         single = joint[[i]]
-        found = single._populate(single.known, joint.order, (4, size), seed=1)
+        found = single._populations(single.known, joint.order, (4, size), seed=1)
         for name in ("marginals", "quantum", "log_weight"):
             np.testing.assert_array_equal(getattr(found, name)[0], getattr(whole, name)[i], name)
 
@@ -172,9 +180,9 @@ def test_impossible_evidence_on_all_prefixes_leaves_valid_numbers():
             else (np.full(len(rows), -np.inf))
         )
 
-    joint = GeneralChain(log_odds, 1, 3)
+    joint = ChainJoint.of_functions(log_odds, 1, 3)
     known = np.array([[1, -1, -1]], dtype=np.int8)
-    found = joint._populate(known, joint.order, (2, 4), seed=0)
+    found = joint._populations(known, joint.order, (2, 4), seed=0)
     assert np.isneginf(found.log_evidence).all()
     assert np.isfinite(found.marginals).all()
 
@@ -221,7 +229,7 @@ def test_prefixes_that_evidence_has_ruled_out_do_not_judge_further_evidence(behi
     known = np.array([[-1, -1, 1, -1, 1]], dtype=np.int8)
     order = np.array([0, 1, 2, *behind, 4])
     for form in (joint, as_general(joint)):
-        found = form._populate(known, order, (4, 2), seed=3)
+        found = form._populations(known, order, (4, 2), seed=3)
         np.testing.assert_allclose(found.log_evidence, np.log(0.5) - 1000.0)
         np.testing.assert_allclose(
             np.exp(found.log_weight - found.log_evidence[..., None]).sum(2), 1
@@ -233,8 +241,8 @@ def test_chains_of_any_conditionals_are_walked_in_small_blocks():
 
     def log_odds(label, rows, prefix):
         calls.append(len(rows))
-        return linear.conditional_log_odds(label, rows, prefix)
+        return linear.conditionals.log_odds_of(label, rows, prefix)
 
-    joint = GeneralChain(log_odds, 40, 18, linear.order, row_ids=linear.row_ids)
+    joint = ChainJoint.of_functions(log_odds, 40, 18, linear.order, row_ids=linear.row_ids)
     joint.estimate("marginals", samples=1000)
     assert max(calls) <= 2**21 // (9 * 18)

@@ -110,7 +110,7 @@ def test_long_lists_against_plain_python(shape, k):
     for i in range(3):
         expected = PlainTree(joint.logits[i], joint.parents).top(k)
         np.testing.assert_allclose(top.log_prob[i], expected, rtol=1e-10)
-        np.testing.assert_array_equal(joint._log_prob_of_draws(top.labels)[i], top.log_prob[i])
+        np.testing.assert_array_equal(joint._log_prob(top.labels)[i], top.log_prob[i])
         assert len({y.tobytes() for y in top.labels[i]}) == k
     np.testing.assert_array_equal(top.labels[:, 0], joint.mode().labels)
 
@@ -315,8 +315,8 @@ class TestKernelsRefuse:
         labels = np.random.default_rng(0).choice([-128, -1, 0, 1, 127], size=(3, 2, 9))
         labels = labels.astype(np.int8)
         for part in (labels, np.ascontiguousarray(labels[:, :1])):
-            found = joint._log_prob_of_draws(part)
-            expected = joint._log_prob_of_draws(part & 1)
+            found = joint._log_prob(part)
+            expected = joint._log_prob(part & 1)
             np.testing.assert_array_equal(found, expected)
 
     def test_bad_tables_lists_and_evidence(self):

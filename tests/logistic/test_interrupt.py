@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("processes")
-
 SETUP = """
 import numpy as np, scipy.sparse as sp
 from labelweave.logistic.problem import LogisticProblems

@@ -15,13 +15,14 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from labelweave import BinaryRelevance, ClassifierChain, DistributionalForest, LabelPowerset, MLkNN
-from labelweave.data.synthetic import make_mixture
+from labelweave import ClassifierChain, DistributionalForest, LabelPowerset
+from labelweave.data import make_synthetic
+from labelweave.inference import Exhaustive
 from labelweave.joint import IndependentJoint, ListedJoint, MixtureJoint
 from labelweave.models import forest as distributional_forest
 from labelweave.models.forest import (
-    HeldOutRows,
     LeafMates,
+    TrainingRows,
     best_weight,
     choose_smoothing,
     leaves_of,
@@ -30,7 +31,7 @@ from labelweave.models.forest import (
 )
 from tests.reference import leaf_mates as reference
 
-DATA = make_mixture(160, 6, 4, signal=4.0, random_state=0)
+DATA = make_synthetic("mixture", 160, 6, 4, signal=4.0, random_state=0)
 X, Y = DATA.X[:120], DATA.Y[:120].astype(np.int8)
 TEST, TRUTH = DATA.X[120:], DATA.Y[120:]
 WEIGHT = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
@@ -129,8 +130,8 @@ def test_the_smoothing_is_the_best_of_the_candidates():
     model = DistributionalForest(estimator=SMALL).fit(X, Y)
     rng = np.random.default_rng(1)
     shares = sp.csr_array(rng.dirichlet(np.full(len(VECTORS), 0.3), size=len(X)))
-    rows = HeldOutRows(shares, PLACE, Y, WEIGHT, None)
-    chosen = choose_smoothing(rows, VECTORS, model.frequencies_, (1.0, 0.5), 1e-3)
+    rows = TrainingRows(X, Y, VECTORS, PLACE, WEIGHT, True)
+    chosen = choose_smoothing(shares, rows, model.frequencies_, (1.0, 0.5), 1e-3)
 
     def likelihood(temperature, weight):
         power = shares.toarray() ** (1 / temperature)
@@ -163,24 +164,13 @@ def test_order_of_rows_has_no_say_even_in_bootstrap_samples(bootstrap):
 
 
 @pytest.mark.parametrize("forest", [SMALL, ExtraTreesClassifier(8)], ids=["out-of-bag", "folds"])
-@pytest.mark.parametrize("smooth", [None, ClassifierChain(C=1.0, label_penalty=0.1)])
-def test_modes_are_proven_and_agree_with_enumeration(forest, smooth):
-    model = DistributionalForest(estimator=forest, smooth=smooth, n_folds=2).fit(X, Y)
+def test_modes_are_proven_and_agree_with_enumeration(forest):
+    model = DistributionalForest(estimator=forest, cv=2).fit(X, Y)
     joint = model.predict_joint(TEST)
     mode = joint.mode()
     assert mode.optimal.all()
-    np.testing.assert_allclose(mode.log_prob, joint.exhaustive_mode(4).log_prob, atol=1e-12)
+    np.testing.assert_allclose(mode.log_prob, Exhaustive(4)(joint).log_prob, atol=1e-12)
     np.testing.assert_array_equal(model.predict(TEST), mode.labels)
-
-
-def test_a_smooth_model_is_judged_by_rows_it_has_not_seen():
-    """Its own fit would be believed: a chain that knows the training rows by heart."""
-    memory = BinaryRelevance(estimator=DecisionTreeClassifier(random_state=0))
-    model = DistributionalForest(estimator=SMALL, smooth=memory).fit(X, Y)
-    seen = np.exp(memory.fit(X, Y).predict_joint(X).log_prob(Y))
-    assert (seen == 1).all()
-    assert model.smooth_weight_ < 0.9
-    assert model.shrinkage_ == 0
 
 
 def test_it_is_a_component_of_mixtures():
@@ -196,7 +186,7 @@ def test_it_is_a_component_of_mixtures():
     np.testing.assert_allclose(joint.log_prob(TRUTH), expected, rtol=1e-12)
     mode = joint.mode()
     assert mode.optimal.all()
-    np.testing.assert_allclose(mode.log_prob, joint.exhaustive_mode(4).log_prob, atol=1e-12)
+    np.testing.assert_allclose(mode.log_prob, Exhaustive(4)(joint).log_prob, atol=1e-12)
 
 
 def test_it_beats_its_own_marginals_where_labels_depend_on_each_other():
@@ -237,11 +227,9 @@ BAD = {
         "estimator must be a forest or a tree that takes all labels at once",
     ),
     "a class": ({"estimator": RandomForestClassifier}, r"write RandomForestClassifier\(\)"),
-    "no joint": ({"smooth": LogisticRegression()}, r"smooth must be .*ClassifierChain\(\); got"),
-    "a joint's class": ({"smooth": ClassifierChain}, "smooth must be None or an estimator"),
     "temperature": ({"temperature": 0}, "temperature must be 'cv' or a finite number above 0"),
     "word": ({"temperature": "auto"}, "temperature must be 'cv' or a finite number above 0"),
-    "folds": ({"n_folds": 1}, "n_folds must be a whole number of at least 2; got 1"),
+    "folds": ({"cv": 1}, "cv must be a splitter, .* a whole number of at least 2; got 1"),
 }
 
 
@@ -250,11 +238,6 @@ def test_bad_parameters(name):
     parameters, message = BAD[name]
     with pytest.raises(ValueError, match=message):
         DistributionalForest(**parameters).fit(X, Y)
-
-
-def test_a_smooth_joint_that_takes_no_weights():
-    with pytest.raises(ValueError, match=r"sample_weight was given, but smooth MLkNN"):
-        DistributionalForest(smooth=MLkNN()).fit(X, Y, sample_weight=np.linspace(1, 2, len(X)))
 
 
 def test_trees_for_label_vectors_are_a_label_powerset_with_smoothing():
@@ -274,6 +257,13 @@ def test_trees_for_label_vectors_are_a_label_powerset_with_smoothing():
     )
 
 
+@pytest.fixture
+def few_trees(monkeypatch):
+    smaller = partial(distributional_forest.projected_forest, n_trees=20)
+    monkeypatch.setattr(distributional_forest, "projected_forest", smaller)
+
+
+@pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize("targets", ["labels", "vectors"])
 def test_without_bootstrap_samples_every_tree_has_seen_every_row(targets):
     model = DistributionalForest(bootstrap=False, targets=targets).fit(X, Y)
@@ -283,6 +273,7 @@ def test_without_bootstrap_samples_every_tree_has_seen_every_row(targets):
     assert 0 < model.smooth_weight_ < 1
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_many_label_vectors_are_projected():
     many = np.array([[int(bit) for bit in f"{number:06b}"] for number in range(64)] * 2)
     features = np.arange(128.0)[:, None]
@@ -295,7 +286,7 @@ def test_many_label_vectors_are_projected():
 
 
 def test_no_more_rows_are_held_out_than_the_smoothing_needs(monkeypatch):
-    data = make_mixture(1000, 3, 3, random_state=0)
+    data = make_synthetic("mixture", 1000, 3, 3, random_state=0)
     grown = []
     grow = DistributionalForest._grown
     monkeypatch.setattr(

@@ -85,7 +85,7 @@ MODELS = {
     ),
     "projected": make_pipeline("passthrough", PCA(2), TreeNetwork(**PENALTIES)),
     "kernel": make_pipeline(KernelFeatures(n_components=6), ClassifierChain(**PENALTIES)),
-    "best": BestJoint(candidates=["sc(C=1,label_penalty=1)"], n_folds=2),
+    "best": BestJoint(candidates=["sc(C=1,label_penalty=1)"], cv=2),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from labelweave import ChainMixture, MixtureSettings, TreeEnsemble, TreeMixture, TreeNetwork
-from labelweave.data.synthetic import make_mixture
+from labelweave.data import make_synthetic
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.conditionals import TrainingRows
@@ -445,7 +445,7 @@ def test_the_likelihood_approaches_that_of_the_true_mixture():
 
 def _regret(model, n, seed):
     """Return what a model fitted to n rows loses to the true mixture, in nats per row."""
-    data = make_mixture(n, 4, 5, n_components=2, coupling=5.0, random_state=seed)
+    data = make_synthetic("mixture", n, 4, 5, n_components=2, coupling=5.0, random_state=seed)
     rows = np.random.default_rng(1).normal(size=(3000, 4))
     truth = data.joint_of(rows)
     labels = truth.sample(1, 7)[:, 0]

@@ -10,8 +10,7 @@ from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
 from labelweave import ChainMixture, MixtureSettings, TreeMixture
-from labelweave.data.load import load_emotions
-from labelweave.data.synthetic import make_mixture
+from labelweave.data import load, make_synthetic
 from labelweave.inference import Annealing
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.conditionals import TrainingRows
@@ -23,7 +22,7 @@ C = 3.0
 
 
 def mixed(n, seed):
-    data = make_mixture(n, 3, 4, n_components=3, coupling=6.0, random_state=seed)
+    data = make_synthetic("mixture", n, 3, 4, n_components=3, coupling=6.0, random_state=seed)
     return data.X, np.asarray(data.Y, dtype=np.int64)
 
 
@@ -74,12 +73,12 @@ def test_selection_stops_where_the_plain_algorithm_does(seed):
 
 
 def test_a_given_number_of_trees_is_grown_from_all_rows():
-    X, Y = mixed(200, 5)
-    model = published(n_components=3).fit(X, Y)
+    X, Y = mixed(120, 5)
+    model = published(n_components=2).fit(X, Y)
     plain = PlainMixture(X, Y, C, 1.0)
     held_out = learner_of(model, X, Y).held_out()
-    assert held_out.shape == (1, 200)
-    *_, (trees, (shares, fitted)) = plain.sizes(held_out[0], 3)
+    assert held_out.shape == (1, 120)
+    *_, (trees, (shares, fitted)) = plain.sizes(held_out[0], 2)
     assert_same_joint(model, trees, shares, fitted, X, Y)
 
 
@@ -90,7 +89,7 @@ def test_it_is_decoded_by_annealing_from_the_best_of_the_trees():
     np.testing.assert_array_equal(model.predict(X), Annealing.preset("published")(joint).labels)
 
 
-@pytest.mark.parametrize("size", ["auto", 2])
+@pytest.mark.parametrize("size", ["auto", pytest.param(2, marks=pytest.mark.slow)])
 def test_no_penalty_next_to_the_held_out_one_is_better(size):
     """By rows held out as often as the choice holds them out, for the size at each penalty."""
     X, Y = mixed(150, 3)
@@ -111,7 +110,7 @@ def test_no_penalty_next_to_the_held_out_one_is_better(size):
 @pytest.mark.slow
 def test_equal_weights_keep_small_trees_alive():
     """By share, penalties shrink all trees but one away; weighed alike, they share the rows."""
-    data = load_emotions()
+    data = load("emotions")
     X = scale(data.X)
     largest = {}
     for weighting in ("share", "equal"):

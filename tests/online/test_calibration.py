@@ -166,14 +166,13 @@ def test_which_rows_are_predicted_first():
 
 
 @pytest.mark.parametrize("forgetting", [0.0, 0.01])
-@pytest.mark.parametrize("coupled", [True, False])
-@pytest.mark.parametrize("likelihood", ["bias", "pairwise"])
+@pytest.mark.parametrize(
+    ("likelihood", "coupled"), [("bias", True), ("bias", False), ("pairwise", True)]
+)
 def test_trials_are_predictions_of_the_rows_before(likelihood, coupled, forgetting):
     """Counts are those of a model that is asked before each row, up to what the row forgets."""
     X, Y = stream(n=60)
-    options = OnlineSettings(
-        likelihood=likelihood, coupled=coupled or likelihood != "bias", forgetting=forgetting
-    )
+    options = OnlineSettings(likelihood=likelihood, coupled=coupled, forgetting=forgetting)
     state, asked = (OnlineState(30, 5, settings=options) for _ in range(2))
     state.update(X, Y)
     expected = Calibration()

@@ -12,7 +12,6 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import scale
 
 from labelweave import BayesianOnlineClassifier, load, persistence
-from labelweave.data.load import load_yeast
 from labelweave.decision import ClassMassNormalization, FixedThreshold, HammingLoss
 from labelweave.joint import IndependentJoint, MixtureJoint
 from labelweave.models.online.state import OnlineState
@@ -205,7 +204,7 @@ def test_matched_frequencies_label_the_test_set_as_one():
 
 def test_frequencies_are_matched_where_most_probabilities_are_rounded_to_one():
     """On yeast, the published learner is so sure that hundreds of rows are tied at the top."""
-    data = load_yeast()
+    data = load("yeast")
     rows, truth, quality = scale(data.X), data.Y, []
     for train, test in KFold(5, shuffle=True, random_state=0).split(rows):
         model = BayesianOnlineClassifier.preset("published").fit(rows[train], truth[train])
@@ -277,8 +276,8 @@ def test_joints():
 
 def test_a_stream_goes_on_after_a_file(tmp_path):
     model = BayesianOnlineClassifier(forgetting=0.01).partial_fit(X[:100], Y[:100])
-    persistence.save(model, tmp_path / "model.skops")
-    again = persistence.load(tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
+    again = persistence.load_model(tmp_path / "model.skops")
     for one in (model, again):
         one.partial_fit(X[100:], Y[100:])
     same(model.state_, again.state_)

@@ -38,7 +38,9 @@ def test_messages_agree_with_an_independent_implementation(data):
 
 
 @pytest.mark.parametrize("flip", [0.0, 0.1])
-@pytest.mark.parametrize("labels", [[1, 0], [1, 0, 0], [1, 1, 0], [0, 1, -1]])
+@pytest.mark.parametrize(
+    "labels", [[1, 0], [1, 0, 0], pytest.param([1, 1, 0], marks=pytest.mark.slow), [0, 1, -1]]
+)
 def test_moments_agree_with_integration(labels, flip):
     """Two labels are one comparison, whose moments are exact; three come within 5 or 10 %."""
     rng = np.random.default_rng(len(labels))
@@ -74,17 +76,17 @@ def test_a_row_moves_weights_as_it_moves_scores():
 @pytest.mark.parametrize("likelihood", ["pairwise", "multiclass"])
 @pytest.mark.parametrize("forgetting", [0.0, 0.01])
 def test_batches_growth_and_checkpoints(likelihood, forgetting):
-    X, Y = one_of_each(150)
+    X, Y = one_of_each(80)
     options = OnlineSettings(likelihood=likelihood, forgetting=forgetting)
     whole, parts = OnlineState(30, 5, settings=options), OnlineState(settings=options)
     whole.update(X, Y, 2)
     parts.grow(30, 5)
-    for first in range(0, 150, 37):
+    for first in range(0, 80, 37):
         parts.update(X[first : first + 37].toarray(), Y[first : first + 37])
         parts = OnlineState.from_arrays(*parts.to_arrays())
     same(whole, parts)
     merged = merge_states([whole, parts])
-    assert merged.n_rows == 300
+    assert merged.n_rows == 160
     assert (merged.variance <= whole.variance * 1.001).all()
 
 

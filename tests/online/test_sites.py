@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelweave.models.online import OnlineSettings
@@ -45,6 +45,7 @@ def assert_close(one, other, tolerance=2e-5):
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
+@settings(max_examples=15)
 @given(n_parts=st.integers(1, 4), seed=st.integers(0, 99))
 def test_sites_add_up_to_the_merged_posterior(settings, n_parts, seed):
     # Comparisons of labels are learned in plain Python.

@@ -52,11 +52,10 @@ def learned(text, settings=None, stream=None, **options):
 def test_batches_do_not_matter(variant, header):
     text = make_text(header=header)
     one_by_one = learned(text, variant, batch_lines=1)
-    for batch_lines in (7, 50, 1000):
-        for n_threads in (1, 2):
-            other = learned(text, variant, batch_lines=batch_lines, n_threads=n_threads)
-            same_posterior(one_by_one.state, other.state)
-            assert other.label_names == one_by_one.label_names
+    for batch_lines, n_threads in ((7, 2), (50, 1), (1000, 2)):
+        other = learned(text, variant, batch_lines=batch_lines, n_threads=n_threads)
+        same_posterior(one_by_one.state, other.state)
+        assert other.label_names == one_by_one.label_names
 
 
 def test_a_stream_is_the_same_as_the_rows_in_memory(tmp_path):
@@ -112,7 +111,7 @@ def run_with_stops(path, checkpoint, stops, settings=None, stream=None, **option
     raise AssertionError
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     st.lists(st.integers(1, 12), max_size=4),
     st.sampled_from(VARIANTS),

@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
 from labelweave import BayesianOnlineClassifier
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.models.methods import make_method
 from labelweave.papers.bomc import CMN, IND_CMN, NAMES, NARROW_CMN, NO_HEURISTIC, SAMPLE
 from labelweave.papers.bomc_claims import PLAN
@@ -28,7 +28,7 @@ from labelweave.report.text import to_markdown
 
 def emotions_split(size: int, fold: int = 0) -> tuple[Any, Any, Any, Any]:
     """Split as the measurements do, written out."""
-    data = load_emotions()
+    data = load("emotions")
     order = np.random.default_rng([0, fold]).permutation(593)
     train, test = order[:474][:size], order[474:]
     scaler = StandardScaler().fit(data.X[train])
@@ -66,7 +66,7 @@ def test_training_is_timed_for_every_size_within_the_limit() -> None:
 
 
 def test_labels_that_do_not_occur_are_left_out_of_one_macro_f1() -> None:
-    data = load_emotions()
+    data = load("emotions")
     order = np.random.default_rng([0, 0]).permutation(593)
     Y = data.Y.copy()
     Y[order[474:], 2:] = 0
@@ -133,7 +133,7 @@ def test_messages_lead_to_the_bias_that_the_kernel_learns(preset: str | None) ->
 def test_changes_are_relative_and_between_iterations() -> None:
     values = measure("message_changes", CMN, learned=[50], rows=1, iterations=3)
     scaled_by_50 = emotions_split(50)
-    data = load_emotions()
+    data = load("emotions")
     order = np.random.default_rng([0, 0]).permutation(593)
     scaler = StandardScaler().fit(data.X[order[:50]])
     state = make_method(CMN, seed=0).fit(scaled_by_50[0], scaled_by_50[1]).state_

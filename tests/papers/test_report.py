@@ -20,7 +20,6 @@ from tests.report.page import parse
 
 
 @pytest.mark.browser
-@pytest.mark.xdist_group("chromium")
 @pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)])
 def test_the_page_shows_the_results_on_disk(browser, tmp_path, width, dark):
     reproduce([PLAN], tmp_path, n_jobs=1)

@@ -9,7 +9,7 @@ from tests.report.documents import EVERYTHING, NASTY
 from tests.report.page import parse
 from tests.report.test_tables import FIGURES
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("chromium")]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")

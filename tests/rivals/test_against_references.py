@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from labelweave import BinaryRelevance, InstanceBasedLogistic, MLkNN, StackedBinaryRelevance
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave.joint import IndependentJoint
 from tests.contract.samples import sample
 from tests.reference import neighbours as reference

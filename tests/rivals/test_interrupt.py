@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("processes")
-
 # Random labels on many passes would take minutes; of the straggler's labels one has so much work.
 SETUP = """
 import numpy as np

@@ -11,11 +11,11 @@ from scipy.optimize import lsq_linear
 from sklearn.preprocessing import scale
 
 from labelweave import MaxMarginOutputCoding
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.models.rivals.output_coding import (
     Codes,
     MarginRisk,
-    OutOfFold,
+    PredictedRows,
     choose_margin_weight,
     decode,
     descend,
@@ -170,7 +170,7 @@ def out_of_fold_rows(n=300, L=4, seed=0):
     errors = rng.normal(scale=0.4, size=labels.shape)
     errors[:, 1] = -errors[:, 0]
     predicted = labels + errors
-    return OutOfFold(labels, predicted, 4 * (predicted - 0.5), np.ones(n), np.arange(n) % 3)
+    return PredictedRows(labels, predicted, 4 * (predicted - 0.5), np.ones(n), np.arange(n) % 3)
 
 
 def test_distances_are_in_units_of_the_errors():
@@ -188,7 +188,7 @@ def test_distances_are_in_units_of_the_errors():
 
 def test_a_code_that_is_never_wrong_is_not_trusted_without_bounds():
     rows = out_of_fold_rows()
-    perfect = OutOfFold(rows.labels, rows.labels, rows.log_odds, rows.weight, rows.fold)
+    perfect = PredictedRows(rows.labels, rows.labels, rows.log_odds, rows.weight, rows.fold)
     assert np.isfinite(Codes.of(np.eye(4), perfect, None).metric()).all()
 
 
@@ -204,7 +204,7 @@ def test_the_weight_of_the_margin_is_chosen_by_rows_not_learned_from():
 def test_rows_without_weight_have_no_say_in_the_weight_of_the_margin():
     rows = out_of_fold_rows()
     # As many rows again of which the regressions know nothing, but the classifiers do.
-    both = OutOfFold(
+    both = PredictedRows(
         np.vstack([rows.labels, rows.labels]),
         np.vstack([rows.predicted, np.tile([3.0, -2.0, 3.0, -2.0], (300, 1))]),
         np.vstack([rows.log_odds, rows.labels - 0.5]),
@@ -264,7 +264,7 @@ def test_the_decision_function_is_the_cost_of_another_label():
 @pytest.mark.slow
 def test_dependent_labels_are_decoded_better_than_one_by_one():
     """Exact matches on held-out rows of emotions: well above the labels' own classifiers."""
-    data = load_emotions()
+    data = load("emotions")
     X = scale(data.X)
     rows = np.random.default_rng(0).permutation(len(X))
     train, test = rows[:400], rows[400:]

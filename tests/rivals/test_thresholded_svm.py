@@ -12,10 +12,11 @@ from sklearn.svm import LinearSVC
 
 from labelweave import ThresholdedSVM
 from labelweave._common import row_keys as module
-from labelweave._common.row_keys import assign_folds, merge_equal_rows
+from labelweave._common.folds import assign_folds
+from labelweave._common.row_keys import merge_equal_rows
 from labelweave.decision import ExpectedF, TunedThresholds
 from labelweave.models.methods import make_methods
-from labelweave.models.rivals.margins import FBR_GRID, HeldOut
+from labelweave.models.rivals.margins import FBR_GRID, ScoredFolds
 from tests.contract.samples import sample
 
 X, Y = sample(n=90, n_features=6, n_labels=5)
@@ -89,7 +90,7 @@ def test_labels_below_the_limit_have_their_highest_score():
 def test_the_limit_is_judged_by_folds_not_tuned_on():
     random = np.random.default_rng(0)
     truth = (random.random((200, 6)) < 0.08).astype(np.int8)
-    held_out = HeldOut(
+    held_out = ScoredFolds(
         truth * random.normal(0.7, 1, truth.shape) + random.normal(size=truth.shape),
         truth,
         np.ones(200),
@@ -116,7 +117,7 @@ def test_the_penalty_is_chosen_by_macro_f1_of_rows_left_out():
     reached = {}
     for factor in (0.1, 0.3, 1.0, 3.0, 10.0):
         scores, fold = out_of_fold_scores(factor * scale, 3)
-        reached[factor] = HeldOut(scores, Y.astype(np.int8), np.ones(90), fold).verdict[1]
+        reached[factor] = ScoredFolds(scores, Y.astype(np.int8), np.ones(90), fold).verdict[1]
     best = max(reached, key=reached.get)
     assert pytest.approx(best * scale) == model.C_
 

@@ -75,6 +75,7 @@ def check_exit(pieces, seconds):
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
 
 
+@pytest.mark.slow
 def test_the_interpreter_may_exit_while_daemon_threads_fit():
     """Those of a solve and those of one state, in one interpreter: starting it takes longest."""
     check_exit(["logistic", "coupled"], 0.05)

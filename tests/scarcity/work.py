@@ -6,7 +6,6 @@ import numpy as np
 
 from labelweave import BinaryRelevance, LaSVM, PairwiseCRF, PassiveAggressive, TreeNetwork
 from labelweave.inference import Annealing, BestFirst
-from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.models.online import OnlineSettings
 from labelweave.models.online.state import OnlineState
@@ -63,7 +62,7 @@ WORK = {
     "search": lambda: [chain().mode(BestFirst()).labels],
     "chain": lambda: [chain().marginals(), chain().sample(3, random_state=0)],
     "top": lambda: [mixture().top(3).labels],
-    "threshold": lambda: [mixture().mode(ThresholdAlgorithm()).labels],
+    "threshold": lambda: [mixture().mode(BestFirst(10_000)).labels],
     "annealing": lambda: [mixture().mode(Annealing(steps=50, random_state=0)).labels],
     "coupled": lambda: online(coupled=True, forgetting=0.0),
     "forgetting": lambda: online(coupled=True, forgetting=0.01),

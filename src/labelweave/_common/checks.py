@@ -1,7 +1,7 @@
 """Checks of arguments: one function, and one wording, for each kind of argument.
 
-Each returns the checked value, or raises a `ValueError` that names the argument, what it must be
-and what it was.
+Each returns the checked value, or raises a `ValueError` that names the argument, its permitted
+values and the value that was given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def check_whole_number(
 ) -> int:
     """Return a whole number of at least ``minimum``.
 
-    ``otherwise`` says what else the argument may be; the caller has looked for that before.
+    ``otherwise`` describes other permitted values, which the caller has handled before.
     """
     if _is_whole(value) and minimum <= value and (maximum is None or value <= maximum):
         return int(value)
@@ -45,7 +45,7 @@ def check_number(
     """Return a number within closed (``minimum``, ``maximum``) or open bounds; never NaN."""
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
-        # Infinity is not beyond bounds that nobody gave.
+        # Infinite bounds permit infinity.
         inside = minimum <= number <= maximum and (above < number or above == -math.inf)
         inside = inside and (number < below or below == math.inf)
         if inside and not (finite and math.isinf(number)):
@@ -60,10 +60,7 @@ def check_number(
 
 
 def check_choice(value: Any, name: str, choices: Sequence[str], *, otherwise: str = "") -> str:
-    """Return one of the strings ``choices``.
-
-    ``otherwise`` says what else the argument may be; the caller has looked for that before.
-    """
+    """Return one of the strings ``choices``."""
     if isinstance(value, str) and value in choices:
         return value
     *others, last = [*([otherwise] if otherwise else []), *map(repr, choices)]
@@ -71,10 +68,7 @@ def check_choice(value: Any, name: str, choices: Sequence[str], *, otherwise: st
 
 
 def check_flag(value: Any, name: str, *, otherwise: str = "") -> bool:
-    """Return True or False, of Python or of NumPy.
-
-    ``otherwise`` says what else the argument may be; the caller has looked for that before.
-    """
+    """Return True or False, of Python or of NumPy."""
     if not isinstance(value, bool | np.bool_):
         raise _refused(value, name, "True or False", otherwise)
     return bool(value)
@@ -101,7 +95,7 @@ def check_label(value: Any, name: str, n_labels: int, label_names: Sequence[str]
 
 
 def check_matrix(values: npt.ArrayLike, name: str, *, finite: bool = True) -> Floats:
-    """``values`` as a C-ordered float64 matrix with at least one column."""
+    """Return ``values`` as a C-ordered float64 matrix with at least one column."""
     matrix = np.ascontiguousarray(values, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise ValueError(
@@ -116,7 +110,7 @@ def check_matrix(values: npt.ArrayLike, name: str, *, finite: bool = True) -> Fl
 
 
 def check_labels(Y: npt.ArrayLike, n_rows: int, n_labels: int, name: str = "Y") -> Labels:
-    """``Y`` as an int8 matrix of zeros and ones with the shape of the batch."""
+    """Return ``Y`` as an int8 matrix of zeros and ones with the shape of the batch."""
     values = np.asarray(Y)
     if values.shape != (n_rows, n_labels):
         raise ValueError(
@@ -127,10 +121,10 @@ def check_labels(Y: npt.ArrayLike, n_rows: int, n_labels: int, name: str = "Y") 
 
 
 def check_label_values(values: npt.NDArray[Any], allowed: tuple[int, ...], name: str) -> Labels:
-    """``values`` as int8, if they are among the consecutive whole numbers ``allowed``."""
+    """Return ``values`` as int8, if they are among the consecutive whole numbers ``allowed``."""
     if values.dtype == object:
         raise ValueError(f"{name} must be numeric, with values in {allowed}")
-    if values.dtype.kind in "biu":  # much faster than asking for each value
+    if values.dtype.kind in "biu":  # the extremes are found much faster than `isin` works
         valid = bool(np.min(values, initial=0) >= allowed[0]) and bool(
             np.max(values, initial=0) <= allowed[-1]
         )
@@ -142,7 +136,7 @@ def check_label_values(values: npt.NDArray[Any], allowed: tuple[int, ...], name:
 
 
 def are_binary(values: npt.NDArray[Any]) -> bool:
-    """Whether whole numbers are all 0 or 1; False for other types. Makes no copy of them."""
+    """Whether whole numbers are all 0 or 1, without a copy; False for other types."""
     if values.dtype.kind not in "biu":
         return False
     return bool(np.min(values, initial=0) >= 0) and bool(np.max(values, initial=0) <= 1)

@@ -1,8 +1,8 @@
-"""Results on disk: one JSON line for each, kept whatever happens to the process.
+"""Results on disk, one JSON line for each, which survive a kill of the process.
 
-A line is forced to the disk as soon as it is written; one that was cut short by a kill is dropped
-when the file is written to again. What a result depends on is in its key: lines of other settings,
-data or code stay in the file and are ignored.
+A line is forced to the disk as soon as it is written. An incomplete last line is dropped when the
+file is written to again. The key of a result names everything that the result depends on, so lines
+of other settings, data or code stay in the file and are ignored.
 """
 
 from __future__ import annotations
@@ -24,17 +24,10 @@ class KeyedLinesError(ValueError):
 
 
 class KeyedLines(Generic[Value]):
-    """Values by key, in a file that is only ever appended to.
+    """Values by key, in a file to which lines are only appended.
 
-    Parameters
-    ----------
-    file : path
-        Its folder must exist when it is written to.
-    encode : callable
-        Turns a value into a dict for JSON, without an entry "key".
-    decode : callable
-        The inverse; a ValueError, KeyError, TypeError or AttributeError says that the dict is
-        damaged.
+    `encode` turns a value into a dict without an entry "key", and `decode` a dict into a value; its
+    ValueError, KeyError, TypeError or AttributeError means that the line is damaged.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
-"""Dense and CSR features as kernels read them, block by block; linear scores.
+"""Feature matrices, dense or CSR, as the kernels read them, and their linear scores.
 
-CSR matrices that may lie in files, a block at a time: nothing of their size is copied.
-
-Feature matrices, dense or CSR, as the kernels read them, and their linear scores.
+A CSR matrix may lie in files and be larger than the memory. Functions that read all of it do so a
+block at a time, without a copy of its size.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from labelweave._common.arrays import Counts, Floats, Positions
 from labelweave._core import native
 
-#: Entries that are worked on at a time.
+#: The number of entries of a block.
 BLOCK_ENTRIES = 2**18
 
 
@@ -40,7 +39,7 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
 def column_counts(X: Any) -> Counts:
     """Return the number of entries in each column of a CSR matrix."""
     counts = np.zeros(X.shape[1], dtype=np.int64)
-    # Blocks of entries, not of rows: where there are many columns, each block costs as much.
+    # Each block costs as much as there are columns, hence long blocks if there are many.
     step = max(BLOCK_ENTRIES, X.shape[1])
     for begin in range(0, len(X.indices), step):
         counts += np.bincount(X.indices[begin : begin + step], minlength=X.shape[1])
@@ -94,7 +93,7 @@ _WORTH_COMPACTING = 0.1
 
 
 def as_features(X: Any) -> Any:
-    """X as the kernels read it: C-contiguous float64, or canonical CSR with float64 values."""
+    """Return X as the kernels read it: C-contiguous float64, or canonical CSR of float64."""
     if not hasattr(X, "tocsr"):
         return np.ascontiguousarray(X, dtype=np.float64)
     return canonical_csr(X)
@@ -203,7 +202,7 @@ def total_variance(X: Any, weight: Floats) -> float:
 
 
 def native_matrix(X: Any) -> native.Matrix:
-    """X in the kernels' own type; X must come from `as_features`."""
+    """Return X, which must come from `as_features`, in the kernels' own type."""
     if isinstance(X, np.ndarray):
         return native.Matrix(X)
     return native.Matrix(

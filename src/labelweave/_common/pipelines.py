@@ -1,53 +1,161 @@
-"""What lies inside pipelines, searches and frozen models."""
+"""The one way to look through pipelines, searches, frozen models, stacks and pools."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from labelweave._common.arrays import Floats
 
 
-def last_step(model: Any) -> Any:
-    """Return the classifier at the end of pipelines and searches."""
+@dataclass(frozen=True)
+class Inside:
+    """The estimator at the end of a model, and rows on their way to it.
+
+    Attributes
+    ----------
+    model : estimator
+    X : array, sparse matrix or data frame
+        The rows as `model` sees them; None if no rows were given.
+    shown : array, sparse matrix or data frame
+        The rows as people see them: before transformers that change each feature by itself.
+    names : sequence of str
+        One for each column of both; None if no names were given.
+    """
+
+    model: Any
+    X: Any = None
+    shown: Any = None
+    names: Sequence[str] | None = None
+
+
+def inside(
+    model: Any, X: Any = None, *, names: Sequence[str] | None = None, delegates: bool = False
+) -> Inside:
+    """Return the estimator that predicts inside pipelines, searches and frozen models.
+
+    A search counts as the model that it chose, or before it is fitted as its estimator. With
+    `delegates`, a stack counts as its joint model, and a pool of one as its member.
+    """
+    *_, found = layers(model, X, names=names, delegates=delegates)
+    return found
+
+
+def layers(
+    model: Any, X: Any = None, *, names: Sequence[str] | None = None, delegates: bool = False
+) -> Iterator[Inside]:
+    """Yield the model itself and, layer by layer, the models inside it."""
+    found: Inside | None = Inside(model, X, X, names)
+    while found is not None:
+        yield found
+        found = _further(found, delegates)
+
+
+def _further(at: Inside, delegates: bool) -> Inside | None:
+    """Return the next layer; None at the end."""
+    model = at.model
     if isinstance(model, Pipeline):
-        return last_step(model.steps[-1][1])
-    return last_step(model.best_estimator_) if is_fitted_search(model) else model
+        return _at_last_step(at)
+    if isinstance(model, FrozenEstimator):
+        return replace(at, model=model.estimator)
+    if hasattr(model, "predict_joint"):  # of its own, even if it chooses among models
+        return _delegated(at) if delegates and hasattr(model, "_delegate") else None
+    if hasattr(model, "best_estimator_"):
+        return replace(at, model=model.best_estimator_)
+    # Searches, also those of other libraries, can be told not to refit.
+    if hasattr(model, "estimator") and hasattr(model, "refit"):
+        return replace(at, model=model.estimator)
+    return None
 
 
-def first_step(model: Any) -> Any:
-    """Return what sees the features first in pipelines."""
+def _at_last_step(at: Inside) -> Inside:
+    steps = [step for _, step in at.model.steps]
+    for step in steps[:-1] if at.X is not None else []:
+        at = _transformed(at, step)
+    return replace(at, model=steps[-1])
+
+
+def _transformed(at: Inside, step: Any) -> Inside:
+    if step is None or isinstance(step, str):  # "passthrough"
+        return at
+    X = step.transform(at.X)
+    if at.names is None or isinstance(step, OneToOneFeatureMixin):
+        return replace(at, X=X)
+    known = hasattr(step, "feature_names_in_")
+    names = step.get_feature_names_out(None if known else list(at.names))
+    return replace(at, X=X, shown=X, names=[str(name) for name in names])
+
+
+def _delegated(at: Inside) -> Inside | None:
+    X = None if at.X is None else at.model._features(at.X, reset=False)
+    found = at.model._delegate(X, at.names)
+    if found is None:
+        return None
+    model, seen, names = found
+    return Inside(model, seen, at.shown if seen is X else seen, names)
+
+
+def last(model: Any) -> Any:
+    """Return the classifier at the end of pipelines and fitted searches, to set its parameters.
+
+    Unlike `inside` it stops at frozen models, which others share, and at searches that will be
+    fitted, as their choice depends on all parameters of their estimator.
+    """
+    if isinstance(model, Pipeline):
+        return last(model.steps[-1][1])
+    is_search = hasattr(model, "best_estimator_") and not hasattr(model, "predict_joint")
+    return last(model.best_estimator_) if is_search else model
+
+
+def first(model: Any) -> Any:
+    """Return the step of pipelines that sees the features first."""
     if not isinstance(model, Pipeline):
         return model
-    return first_step(next(step for _, step in model.steps if step not in (None, "passthrough")))
+    return first(next(step for _, step in model.steps if step not in (None, "passthrough")))
 
 
-def is_fitted_search(model: Any) -> bool:
-    """Whether a fitted search predicts by its best estimator, as those of scikit-learn do.
+def copy_for_fold(fitted: Any) -> Any:
+    """Return an unfitted copy for parts of the rows, with the choices that were made on all.
 
-    What chooses among models and predicts a joint distribution of its own is none.
+    These are penalties of "cv", the best parameters of a search and the best of several models. The
+    weights of a pool are chosen anew, and the transformers of a pipeline learn anew.
     """
-    return hasattr(model, "best_estimator_") and not hasattr(model, "predict_joint")
+    if isinstance(fitted, FrozenEstimator):
+        return fitted
+    if isinstance(fitted, Pipeline):
+        name, last = fitted.steps[-1]
+        return clone(fitted).set_params(**{name: copy_for_fold(last)})
+    if hasattr(fitted, "_fold_model"):
+        return fitted._fold_model()
+    if hasattr(fitted, "best_estimator_"):
+        return copy_for_fold(fitted.best_estimator_)
+    return clone(fitted)
 
 
-def core_model(model: Any) -> Any:
-    """Return the model inside that predicts: behind a stack, or as the only member of a pool."""
-    inner = last_step(model)
-    if hasattr(inner, "joint_"):
-        return core_model(inner.joint_)
-    members = list(getattr(inner, "members_", {}).values())
-    return core_model(members[0]) if len(members) == 1 else inner
+def fit_arguments(model: Any, weight: Floats | None) -> dict[str, Floats]:
+    """Return the arguments of `fit` that hand sample weights to all steps that take them.
 
-
-def innermost(model: Any) -> Any:
-    """Return the classifier at the end of pipelines and searches, frozen or not yet fitted.
-
-    Unlike what `last_step` returns, it may be shared with others, or a search may replace it: it is
-    for looking, not for changing.
+    ValueError if there are weights but the estimator at the end takes none.
     """
-    inner = last_step(model)
-    # Searches, those of other libraries too, can be told not to refit.
-    is_search = hasattr(inner, "estimator") and hasattr(inner, "refit")
-    if isinstance(inner, FrozenEstimator) or is_search:
-        return innermost(inner.estimator)
-    return inner
+    if weight is None:
+        return {}
+    if not any(_weight_parameters(last(model))):
+        raise ValueError(
+            f"sample_weight was given, but estimator {last(model)!r} does not support it"
+        )
+    return dict.fromkeys(_weight_parameters(model), weight)
+
+
+def _weight_parameters(model: Any) -> Iterator[str]:
+    """Yield the names under which `fit` hands weights to every step that takes them."""
+    if isinstance(model, Pipeline):
+        for name, step in model.steps:
+            yield from (f"{name}__{own}" for own in _weight_parameters(step))
+    elif hasattr(model, "fit") and has_fit_parameter(model, "sample_weight"):
+        yield "sample_weight"

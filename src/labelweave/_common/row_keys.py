@@ -1,13 +1,6 @@
 """Rows named by their content: keys, distinct rows, digests of data.
 
-Digests of data, the same in every process.
-
-Keys that name rows by their content.
-
-Duplicate rows merged, so that a row of weight two is the same as the row twice.
-
-Solvers that stop before the optimum stop elsewhere if rows are repeated or in a different order;
-merged and sorted, the rows are always the same.
+Keys and digests are the same in every process and on every machine.
 """
 
 from __future__ import annotations
@@ -53,7 +46,7 @@ def _parts(values: Any) -> list[Any]:
 
 
 Words = NDArray[np.uint64]
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # Rows of a dense X that are worked on at a time, so that no copies of all of X are made.
 _BLOCK = 256
 # Rows that are converted to float64 at a time.
@@ -83,43 +76,6 @@ def row_keys(X: Any) -> Indices:
     return halved
 
 
-def assign_folds(X: Any, weight: Floats, n_folds: int, seed: int) -> tuple[Positions, int]:
-    """Deal the rows that have weight into folds; equal rows go to the same fold.
-
-    So a row of weight two counts as two rows, a row of weight zero as none, and the order of the
-    rows does not matter. Returns the fold of each row and the number of folds, which is smaller
-    than asked for where there are fewer distinct rows.
-    """
-    keys = row_keys(X).astype(np.uint64)
-    with np.errstate(over="ignore"):
-        shuffled = _scramble(keys + np.uint64(seed) * _GOLDEN)
-    distinct = np.unique(shuffled[weight > 0])
-    n_folds = max(1, min(n_folds, len(distinct)))
-    return np.searchsorted(distinct, shuffled) % n_folds, n_folds
-
-
-def row_uniforms(X: Any, seed: int) -> Floats:
-    """Return a number between 0 and 1 per row of X, uniform, by the row's content and the seed."""
-    with np.errstate(over="ignore"):
-        shuffled = _scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * _GOLDEN)
-    uniform: Floats = ((shuffled >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    return uniform
-
-
-def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
-    """Assign numbers to the distinct rows at random, by their content; equal rows share one.
-
-    Every distinct row waits for an exponential time at the rate of its weight, so those with the
-    first k numbers are a sample in which a row of weight two is as probable as one that occurs
-    twice. Weights must be positive.
-    """
-    distinct, member = np.unique(row_uniforms(X, seed), return_inverse=True)
-    waiting = -np.log(distinct) / np.bincount(member, weights=weight)
-    number = np.empty(len(distinct), dtype=np.intp)
-    number[np.argsort(waiting, kind="stable")] = np.arange(len(distinct))
-    return number[member]
-
-
 def distinct_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Positions, Floats]:
     """Return where each distinct row of positive weight is found, and the weight of its copies.
 
@@ -127,26 +83,13 @@ def distinct_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Positions, Fl
     the same data whether rows are repeated or weighted, in any order.
     """
     kept = np.flatnonzero(weight > 0)
-    keys = np.column_stack([_keys_in_blocks(X), _keys_in_blocks(labels)])[kept]
+    keys = np.column_stack([keys_in_blocks(X), keys_in_blocks(labels)])[kept]
     _, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     total: Floats = np.bincount(member.ravel(), weights=weight[kept]).astype(np.float64)
     return kept[first], total
 
 
-def presentation_order(X: Any, labels: Labels, seed: int) -> Indices:
-    """Return the rows in a random order that depends on their content and the seed alone.
-
-    The order they are given in has no say, and equal rows stay together.
-    """
-    of_labels = _keys_in_blocks(labels)
-    with np.errstate(over="ignore"):
-        mixed = _scramble(_keys_in_blocks(X) + np.uint64(seed) * _GOLDEN)
-        # First by features: rows that differ in their labels only are neighbours too.
-        order = np.lexsort([_scramble(of_labels + np.uint64(seed)), mixed])
-    return order.astype(np.int64)
-
-
-def _keys_in_blocks(rows: Any) -> Words:
+def keys_in_blocks(rows: Any) -> Words:
     """Return the keys of rows of any type; only a part of them is copied at a time."""
     parts = [
         row_keys(rows[first : first + _COPIED].astype(np.float64))
@@ -157,10 +100,10 @@ def _keys_in_blocks(rows: Any) -> Words:
 
 def _mixed(values: Floats, columns: NDArray[Any]) -> Words:
     bits = np.ascontiguousarray(values).view(np.uint64)
-    return _scramble(bits + (columns.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
+    return scramble(bits + (columns.astype(np.uint64) + np.uint64(1)) * GOLDEN)
 
 
-def _scramble(words: Words) -> Words:
+def scramble(words: Words) -> Words:
     """Apply the finaliser of SplitMix64: every input bit reaches every output bit."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

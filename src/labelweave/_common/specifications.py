@@ -19,7 +19,7 @@ _PATTERN = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 class Specification:
     """A name with options: Python literals, other specifications, or lists and tuples of them.
 
-    Options may come without a name, first, as the `arguments`: ``PrecisionAtK(3)``.
+    The `arguments` are options without a name, which come first: ``PrecisionAtK(3)``.
     """
 
     name: str

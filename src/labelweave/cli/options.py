@@ -1,8 +1,7 @@
 """Arguments and options that commands share.
 
-Arguments and options shared by several commands.
-
-Options for reading files, which most commands share.
+Typer has no groups of options, so `reads_data` and `reads_rows` add the options for reading files
+to the signatures of commands.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,20 +19,6 @@ from labelweave.cli.errors import argument
 
 if TYPE_CHECKING:
     from labelweave.data.files import Limits
-
-
-class Splits(StrEnum):
-    """Ways of splitting rows into folds."""
-
-    kfold = "kfold"
-    stratified = "stratified"
-
-
-class Test(StrEnum):
-    """Significance tests."""
-
-    paired = "paired"
-    corrected = "corrected"
 
 
 DatasetArgument = Annotated[
@@ -47,6 +31,13 @@ DatasetArgument = Annotated[
 ]
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file written by `labelweave fit`.")
+]
+RowsArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="Rows to look at; labels in the file are ignored.")
+]
+TableOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="CSV file to write to.", show_default="standard output"),
 ]
 JobsOption = Annotated[
     int | None,
@@ -131,6 +122,9 @@ ZeroBasedOption = Annotated[
         show_default="0 if there is a feature 0",
     ),
 ]
+ZeroBasedFlag = Annotated[
+    bool, typer.Option("--zero-based", help="Feature indices of svmlight text start at 0.")
+]
 MaxMemoryOption = Annotated[
     str | None,
     typer.Option(
@@ -170,7 +164,7 @@ _OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options for reading a file; see `labelweave.load`."""
+    """The options for reading a file, as `labelweave.load` has them."""
 
     labels: str | Sequence[str] | None = None
     ignore: str | None = None
@@ -182,13 +176,11 @@ class ReadOptions:
     max_labels: int | None = None
 
     def limits(self) -> Limits:
-        """Return the limits given by the options."""
-        from labelweave.data.files import Limits, parse_size
+        """Return the limits on the sizes of files."""
+        from labelweave.data.files import Limits
 
         with argument("--max-memory"):
-            memory = None if self.max_memory is None else parse_size(self.max_memory)
-        given = {"memory": memory, "features": self.max_features, "labels": self.max_labels}
-        return Limits(**{name: value for name, value in given.items() if value is not None})
+            return Limits.of(self.max_memory, self.max_features, self.max_labels)
 
 
 Command = Callable[..., None]
@@ -205,11 +197,7 @@ def reads_rows(command: Command) -> Command:
 
 
 def _with_options(command: Command, names: Sequence[str]) -> Command:
-    """Put options in the place of a command's parameter `read_options`.
-
-    Typer reads options off the signature of a function; here that of a command is composed, so that
-    commands need not repeat these.
-    """
+    """Return the command with options in its signature in place of the parameter `read_options`."""
     signature = inspect.signature(command, eval_str=True)
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():

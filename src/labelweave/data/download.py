@@ -1,9 +1,4 @@
-"""OpenML, the data folder and the cache.
-
-Download named data sets from OpenML with scikit-learn.
-
-Where named data sets are stored on this machine: the data folder and the cache.
-"""
+"""Where named data sets come from: the user's data folder, the cache, or OpenML."""
 
 from __future__ import annotations
 

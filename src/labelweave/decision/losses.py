@@ -68,8 +68,8 @@ class SubsetLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint.listed import TableJoint
-    >>> joint = TableJoint(np.log([[0.4, 0.3, 0.001, 0.299]]))
+    >>> from labelweave.joint import ListedJoint
+    >>> joint = ListedJoint.of_table(np.log([[0.4, 0.3, 0.001, 0.299]]))
     >>> SubsetLoss()(joint)
     array([[0, 0]], dtype=int8)
     >>> SubsetLoss().risk(joint, [[0, 0]])
@@ -82,7 +82,7 @@ class SubsetLoss:
         """Return the most probable label vectors; warns if a proof was sought and not found."""
         strategy = self.inference or joint.inference or Auto()
         mode = joint.mode(strategy)
-        if getattr(strategy, "seeks_proof", False):
+        if isinstance(strategy, Inference) and strategy.seeks_proof:
             _warn_unless_proven(mode, strategy)
         return mode.labels
 
@@ -120,8 +120,8 @@ class HammingLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint.listed import TableJoint
-    >>> joint = TableJoint(np.log([[0.4, 0.3, 0.001, 0.299]]))
+    >>> from labelweave.joint import ListedJoint
+    >>> joint = ListedJoint.of_table(np.log([[0.4, 0.3, 0.001, 0.299]]))
     >>> HammingLoss()(joint)
     array([[1, 0]], dtype=int8)
     >>> HammingLoss().risk(joint, [[1, 0]]).round(4)
@@ -391,8 +391,8 @@ class RecallAtK(_TopK):
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint.listed import TableJoint
-    >>> joint = TableJoint(np.log([[0.1, 0.4, 0.1, 0.4]]))  # 00, 10, 01, 11
+    >>> from labelweave.joint import ListedJoint
+    >>> joint = ListedJoint.of_table(np.log([[0.1, 0.4, 0.1, 0.4]]))  # 00, 10, 01, 11
     >>> RecallAtK(1)(joint)
     array([[1, 0]], dtype=int8)
     >>> RecallAtK(1).risk(joint, [[1, 0]])

@@ -14,7 +14,7 @@ from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.checks import check_labels, check_number, check_whole_number
 from labelweave._core import native
 from labelweave.joint import JointDistribution
-from labelweave.joint.capabilities import HasIndependentLabels
+from labelweave.joint.capabilities import independent_log_odds
 from labelweave.joint.enumeration import label_vectors, row_blocks
 
 # Up to this many labels all vectors are scenarios and candidates: decisions are exact.
@@ -58,9 +58,9 @@ class FLoss:
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
         """Return the label vectors of largest expected F-measure."""
-        if isinstance(joint, HasIndependentLabels):
+        scores = independent_log_odds(joint)
+        if scores is not None:
             labels = np.zeros((joint.n_rows, joint.n_labels), dtype=np.int8)
-            scores = np.ascontiguousarray(joint.independent_log_odds())
             native.best_independent_f_measure(scores, float(self.beta), labels, joint.n_threads)
             return labels
         return self._by_blocks(joint, None)[0]
@@ -68,8 +68,8 @@ class FLoss:
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return one minus the expected F-measure of ``labels`` in each row, (n,)."""
         chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
-        if isinstance(joint, HasIndependentLabels):
-            scores = np.ascontiguousarray(joint.independent_log_odds())
+        scores = independent_log_odds(joint)
+        if scores is not None:
             expected = np.empty(joint.n_rows)
             native.expected_independent_f_measure(
                 scores, np.ascontiguousarray(chosen), float(self.beta), expected, joint.n_threads
@@ -79,7 +79,7 @@ class FLoss:
 
     def labels_and_risk(self, joint: JointDistribution) -> tuple[Labels, Floats]:
         """Return the best label vectors and their risk; their common part is computed once."""
-        if isinstance(joint, HasIndependentLabels):
+        if independent_log_odds(joint) is not None:
             labels = self(joint)
             return labels, self.risk(joint, labels)
         return self._by_blocks(joint, None)
@@ -231,8 +231,8 @@ class JaccardLoss(_ByScenarios):
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave.joint.listed import TableJoint
-    >>> joint = TableJoint(np.log([[0.001, 0.3, 0.3, 0.399]]))  # 00, 10, 01, 11
+    >>> from labelweave.joint import ListedJoint
+    >>> joint = ListedJoint.of_table(np.log([[0.001, 0.3, 0.3, 0.399]]))  # 00, 10, 01, 11
     >>> JaccardLoss()(joint)
     array([[1, 1]], dtype=int8)
     >>> JaccardLoss().risk(joint, [[1, 1]])

@@ -124,11 +124,11 @@ def fit_stream(
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave._common.engine import JoblibEngine
     >>> from labelweave.distributed import fit_stream
     >>> from labelweave import BayesianOnlineClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> halves = [(data.X[half], data.Y[half]) for half in (slice(0, 300), slice(300, 593))]
     >>> model = fit_stream(BayesianOnlineClassifier(), halves, client=JoblibEngine(), rounds=2)
     >>> model.state_.n_rows

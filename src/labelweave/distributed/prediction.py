@@ -11,11 +11,10 @@ from dask import delayed
 from dask.base import tokenize
 from dask.delayed import Delayed
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats
-from labelweave._common.pipelines import is_fitted_search
+from labelweave._common.pipelines import inside
 from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows
 from labelweave.distributed.row_blocks import RowBlocks
@@ -61,10 +60,10 @@ def predict(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave.distributed import predict
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01, decision="cmn").fit(data.X, data.Y)
     >>> X = da.from_array(data.X, chunks=(100, -1))
     >>> labels = predict(model, X)
@@ -102,10 +101,10 @@ def predict_proba(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave.distributed import predict_proba
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> predict_proba(model, da.from_array(data.X, chunks=(100, -1))).mean(axis=0).compute().shape
     (6,)
@@ -134,7 +133,7 @@ def thresholds(model: Any, X: Any) -> da.Array:
 
 def _checked(model: Any, X: Any) -> tuple[Estimator, RowBlocks]:
     """Return the classifier at the end of a model, and the rows; raise what would fail later."""
-    _, classifier = _split(model)
+    classifier = _classifier(model)
     check_is_fitted(classifier)
     rows = RowBlocks.of(X)
     names = getattr(model, "feature_names_in_", None)
@@ -158,19 +157,15 @@ def _other_names(found: list[Any], expected: list[Any]) -> str:
     )
 
 
-def _split(model: Any) -> tuple[list[Any], Estimator]:
-    """Return the transformers that come before the classifier, and the classifier."""
-    if isinstance(model, Pipeline):
-        before, classifier = _split(model.steps[-1][1])
-        return [*([model[:-1]] if len(model.steps) > 1 else []), *before], classifier
-    if is_fitted_search(model):
-        return _split(model.best_estimator_)
-    if isinstance(model, Estimator):
-        return [], model
-    raise TypeError(
-        f"model must be an estimator of labelweave, or a pipeline that ends in one; "
-        f"got {type(model).__name__}"
-    )
+def _classifier(model: Any) -> Estimator:
+    """Return the classifier at the end of a model."""
+    classifier = inside(model).model
+    if not isinstance(classifier, Estimator):
+        raise TypeError(
+            f"model must be an estimator of labelweave, or a pipeline that ends in one; "
+            f"got {type(model).__name__}"
+        )
+    return classifier
 
 
 def _sent(model: Any) -> Delayed:
@@ -199,22 +194,13 @@ def _predict_proba(block: Any, model: Any) -> Floats:
 
 
 def _predict_above(block: Any, model: Any, thresholds: Scores) -> NDArray[Any]:
-    classifier, features = _at_classifier(model, block)
-    return classifier.predict_above(features, thresholds)
+    found = inside(model, block)
+    return found.model.predict_above(found.X, thresholds)  # type: ignore[no-any-return]
 
 
 def _evidence(block: Any, model: Any) -> ScoredRows:
     if block.shape[0] == 0:
-        _, classifier = _split(model)
-        shape = (0, classifier.n_labels_)
+        shape = (0, _classifier(model).n_labels_)
         return ScoredRows(np.empty(shape), lambda k: np.empty((k, *shape), dtype=np.int8))
-    classifier, features = _at_classifier(model, block)
-    return classifier.scored(features)
-
-
-def _at_classifier(model: Any, block: Any) -> tuple[Estimator, Any]:
-    """Return the classifier at the end of a model, and the features that it gets."""
-    transformers, classifier = _split(model)
-    for transformer in transformers:
-        block = transformer.transform(block)
-    return classifier, block
+    found = inside(model, block)
+    return found.model.scored(found.X)  # type: ignore[no-any-return]

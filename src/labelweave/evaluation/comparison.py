@@ -29,7 +29,7 @@ from labelweave._common.engine import (
     process_to_itself,
 )
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import last
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import data_digest
 from labelweave.decision.losses import Decision
@@ -203,7 +203,7 @@ def variants_of(
     """
     if not (matching and _can_decide_otherwise(estimator)):
         return [(estimator, metrics)]
-    own = last_step(estimator).decision
+    own = last(estimator).decision
     by_decision: dict[str | Decision, list[Metric]] = {own: []}
     for metric in metrics:
         by_decision.setdefault(metric.decision or own, []).append(metric)
@@ -218,7 +218,7 @@ def _can_decide_otherwise(estimator: Any) -> bool:
 
     An approximate search is such a choice: a classifier chain is defined by its greedy search.
     """
-    classifier = last_step(estimator)
+    classifier = last(estimator)
     free, defaults = getattr(classifier, "prediction_parameters", ()), signature(type(classifier))
     chosen = {name: getattr(classifier, name) for name in free if name in defaults.parameters}
     return (

@@ -1,15 +1,7 @@
-"""How labels depend on each other, in data and under a model.
+"""How labels depend on each other: pairs of labels and forests of pairs, in data or given features.
 
-How labels depend on each other, in data and under a model.
-
-`pairwise` measures pairs, `label_forest` finds the best forest of them, `label_dependence` is what
-users see. Users import from `labelweave.evaluation`.
-
-How labels depend on each other, in data or under a joint distribution.
-
-The forest that joins labels by their strongest dependences.
-
-How strongly every pair of labels depends on each other, given the features.
+Of given labels it is counted; under a joint distribution it is the dependence that is left once the
+features of a row are known, averaged over rows.
 """
 
 from __future__ import annotations
@@ -59,7 +51,7 @@ def conditional_matrix(Y: ArrayLike) -> Floats:
 
 
 def mean_conditional_matrix(joint: JointDistribution) -> Floats:
-    """Return the conditional matrix of a row drawn from the batch, by what the joint says of it."""
+    """Return the conditional matrix of a row drawn from the batch, under its distribution."""
     (total,) = _sums_over_rows(joint, lambda pairs: pairs)
     return _given_rows(total)
 
@@ -93,17 +85,6 @@ def mutual_information(Y: ArrayLike) -> Floats:
     """
     labels = check_labels(Y, "Y").astype(np.float64)
     return pairs_information(labels.T @ labels, len(labels))
-
-
-def conditional_mutual_information(joint: JointDistribution) -> Floats:
-    """Return what labels tell about each other once the features of a row are known."""
-    (total,) = _sums_over_rows(joint, pairs_information)
-    return total / joint.n_rows
-
-
-def common_log_odds_ratios(joint: JointDistribution) -> Floats:
-    """Return how strongly labels attract (if negative, repel) each other given the features."""
-    return log_ratio(*_sums_over_rows(joint, _attraction, _repulsion))
 
 
 def mean_dependence(joint: JointDistribution) -> tuple[Floats, Floats]:
@@ -211,7 +192,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LabelDependence:
-    """What labels tell about each other once the features are known, for all pairs of labels.
+    """The dependence of all pairs of labels once the features are known.
 
     Attributes
     ----------
@@ -222,8 +203,7 @@ class LabelDependence:
         other, infinite if they exclude or imply each other, and on the diagonal.
     label_names : tuple of str
     rows : str
-        Which rows it is about. Averages are those of `conditional_mutual_information` and
-        `common_log_odds_ratios`.
+        The rows that were averaged.
 
     Examples
     --------

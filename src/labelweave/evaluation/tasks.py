@@ -23,7 +23,7 @@ from sklearn.base import clone
 
 from labelweave._common.engine import Call, Engine, Lost
 from labelweave._common.keyed_lines import KeyedLines
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import last
 
 __all__ = ["Kept", "SharedFit", "content_key", "fit_key", "keeping", "run_tasks"]
 
@@ -103,14 +103,14 @@ def fit_key(estimator: Any) -> str | None:
     None if all its parameters matter or have no digest: it has a fit of its own.
     """
     stripped = clone(estimator)
-    last = last_step(stripped)
+    classifier = last(stripped)
     try:
-        names = _predicting(last)
+        names = _predicting(classifier)
     except ValueError:  # there is no such decision, and its own fit will say so
         return None
     if not names:
         return None
-    last.set_params(**dict.fromkeys(names))
+    classifier.set_params(**dict.fromkeys(names))
     try:
         return str(joblib.hash(stripped))
     except PicklingError:  # a user's own function, for example
@@ -147,7 +147,7 @@ class SharedFit:
                 start = time.perf_counter()
                 self._model = clone(estimator).fit(X, Y)
                 self.seconds = time.perf_counter() - start
-        wanted = last_step(estimator)
+        wanted = last(estimator)
         own = {name: getattr(wanted, name) for name in _predicting(wanted)}
-        last_step(self._model).set_params(**own)
+        last(self._model).set_params(**own)
         return self._model

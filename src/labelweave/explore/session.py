@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_labels
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import inside
 from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
 from labelweave.models.predictions import predict_joint, predict_labels
@@ -205,5 +205,5 @@ class Session:
 
 
 def _decides_by_row(model: Any) -> bool:
-    rule = getattr(last_step(model), "threshold_rule", lambda: None)()
+    rule = getattr(inside(model).model, "threshold_rule", lambda: None)()
     return rule is None or "rows" not in rule.needs

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave._common.pipelines import is_fitted_search
+from labelweave._common.pipelines import layers
 from labelweave.decision import FLoss, HammingLoss, SubsetLoss
 from labelweave.decision.losses import Loss
 from labelweave.evaluation import Comparison, chow_liu
@@ -214,11 +213,9 @@ def _step_names(model: Any) -> list[str]:
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step not in (None, "passthrough")]
         return [name for step in steps for name in _step_names(step)]
-    if is_fitted_search(model):
-        return _step_names(model.best_estimator_)
-    if isinstance(model, FrozenEstimator):
-        return _step_names(model.estimator)
-    return [type(model).__name__]
+    inwards = [each.model for each in layers(model)]
+    pipeline = next((each for each in inwards if isinstance(each, Pipeline)), None)
+    return [type(inwards[-1]).__name__] if pipeline is None else _step_names(pipeline)
 
 
 def model_view(session: Session, comparison: Comparison | None = None) -> dict[str, Any]:

@@ -1,47 +1,47 @@
-"""Let the library choose how to look for the mode."""
+"""Auto: the one search policy, of `predict` and ``joint.mode()``; and the policy of ``top(k)``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+
+import numpy as np
 
 from labelweave._common.checks import check_whole_number
 from labelweave.inference.gibbs import Gibbs
 from labelweave.inference.random import Annealing
-from labelweave.inference.search import Beam, BestFirst, Greedy, ThresholdAlgorithm
+from labelweave.inference.search import Beam, Exhaustive, Greedy
 from labelweave.inference.strategy import Inference
-from labelweave.joint import JointDistribution, Mode
+from labelweave.joint import JointDistribution, Mode, Ranked
 from labelweave.joint.capabilities import (
-    BranchesAndBounds,
-    HasClosedMode,
-    HasLinearConditionals,
-    MergesLists,
-    RanksLikeItsBase,
-    SearchesBestFirst,
-    TightensBounds,
+    BoundedSearch,
+    ChainRule,
+    ClosedMode,
+    Limits,
+    VectorLists,
 )
-from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED
+from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED, row_blocks, tables
 
-# What may still improve a chain's row that the search could not settle.
-HEURISTICS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
+# What may still improve a row that the search could not settle: of a chain, and of other forms.
+OF_CHAINS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
+OF_OTHERS: tuple[Inference, ...] = (Annealing(),)
 # Prefixes after which a row counts as flat: its bound is tightened before the search goes on.
 FIRST_NODES = 10_000
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(Inference):
     """Exact where that is cheap, the best of several strategies elsewhere.
 
-    This is what ``joint.mode()`` does. Chains are searched best-first; most rows of chains fitted
-    to data are settled, and certified optimal, within a few nodes per label. Rows that are not
-    settled within the budget are enumerated up to 20 unknown labels (16 if only Python can evaluate
-    the conditionals); those of more labels get the best vector of all strategies that scale.
-    With linear conditionals, a second search under a relaxation of all couplings at once then looks
-    for a proof; the mode's ``gap`` says how far from optimal a row may still be. Mixtures merge
-    their components' lists; rows left open are enumerated up to 20 unknown labels and annealed
-    beyond. Fields with cycles are enumerated up to 16 unknown labels and searched by branch and
-    bound beyond, with rows left open enumerated up to 20. Other forms are solved in closed form or
-    by enumeration, and greedily beyond 20 unknown labels.
+    This is the search of ``joint.mode()`` and, by default, of every `predict`. Chains are searched
+    best-first; most rows of chains fitted to data are settled, and certified optimal, within a few
+    nodes per label. Rows that are not settled within the budget are enumerated up to 20 unknown
+    labels (16 if only Python can evaluate the conditionals); those of more labels get the best
+    vector of all strategies that scale. With linear conditionals, a second search under a
+    relaxation of all couplings at once then looks for a proof; the mode's ``gap`` says how far from
+    optimal a row may still be. Mixtures merge their components' lists, and fields with cycles are
+    enumerated up to 16 unknown labels and searched by branch and bound beyond; rows that these
+    searches leave open are enumerated up to 20 unknown labels and annealed beyond. Other forms are
+    solved in closed form or by enumeration, and greedily beyond 20 unknown labels.
 
     Parameters
     ----------
@@ -54,6 +54,7 @@ class Auto:
     Examples
     --------
     >>> import numpy as np
+    >>> from labelweave.inference import BestFirst
     >>> from labelweave.joint import ChainJoint
     >>> rng = np.random.default_rng(0)
     >>> coupling = np.tril(rng.normal(size=(100, 100)), -1)
@@ -65,66 +66,109 @@ class Auto:
     """
 
     budget: int = 10_000
-    seeks_proof: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_whole_number(self.budget, "budget")
 
-    def __call__(self, joint: JointDistribution, /) -> Mode:
-        """Return the mode, with its bound."""
-        if isinstance(joint, RanksLikeItsBase):
-            return joint.restated(self(joint.base))
-        if isinstance(joint, SearchesBestFirst):
-            return self._best_first(joint)
-        if isinstance(joint, BranchesAndBounds):
-            found = joint.branch_and_bound(max(1, self.budget // joint.n_labels))
-            return _settled(joint, found, MAX_SEARCHED)
-        if isinstance(joint, HasClosedMode):
+    @property
+    def seeks_proof(self) -> bool:
+        """Whether a decision warns of unproven modes."""
+        return True
+
+    def _search(self, joint: JointDistribution) -> Mode:
+        if isinstance(joint, ClosedMode):
             return joint.closed_mode()
+        if isinstance(joint, BoundedSearch) and joint.search_first:
+            return self._searched(joint)
         # Each row on its own: what a row gets must not depend on the rows beside it.
         few = joint.n_unknown <= MAX_SEARCHED
         if few.all():
-            return self._few_labels(joint)
-        parts = [(~few, self._many_labels(joint[~few]))]
+            return Exhaustive(MAX_SEARCHED)(joint)
+        rest = joint[~few]
+        found = self._searched(rest) if isinstance(rest, BoundedSearch) else Greedy()(rest)
+        if not few.any():
+            return found
+        return Mode.assembled([(few, Exhaustive(MAX_SEARCHED)(joint[few])), (~few, found)])
+
+    def _searched(self, joint: JointDistribution) -> Mode:
+        """Return the modes that a search finds, and the best of several strategies elsewhere."""
+        assert isinstance(joint, BoundedSearch)
+        limits, max_labels = self._first(joint)
+        found = joint.search(limits)
+        few = ~found.optimal & (joint.n_unknown <= max_labels)
         if few.any():
-            parts.append((few, self._few_labels(joint[few])))
-        return Mode.assembled(parts)
-
-    def _few_labels(self, joint: JointDistribution) -> Mode:
-        """Return the modes of rows with few enough labels to enumerate."""
-        if isinstance(joint, MergesLists) and joint.walks_lists():
-            return _settled(joint, joint.merge_lists(max(1, self.budget // 10)), MAX_SEARCHED)
-        return joint.exhaustive_mode(MAX_SEARCHED)
-
-    def _many_labels(self, joint: JointDistribution) -> Mode:
-        """Return the modes of rows that are neither closed nor few enough to enumerate."""
-        if not isinstance(joint, MergesLists):
-            return Greedy()(joint)
-        found = ThresholdAlgorithm(max(1, self.budget // 10))(joint)
-        open_rows = ~found.optimal
-        if not open_rows.any():
+            found = found.replaced(few, Exhaustive(max_labels)(joint[few]))
+        left = ~found.optimal
+        if not left.any():
             return found
-        return found.replaced(open_rows, found[open_rows].or_better(Annealing()(joint[open_rows])))
+        best = self._improved(joint[left], found[left])
+        return found.replaced(left, self._bounded(joint[left], best))
 
-    def _best_first(self, joint: JointDistribution) -> Mode:
-        linear = isinstance(joint, HasLinearConditionals)
-        first = min(self.budget, FIRST_NODES) if linear else max(1, self.budget // 10)
-        found = _settled(joint, BestFirst(first)(joint), MAX_SEARCHED if linear else MAX_ENUMERATED)
-        open_rows = ~found.optimal
-        if not open_rows.any():
-            return found
-        best, rest = found[open_rows], joint[open_rows]
-        for strategy in HEURISTICS:
-            best = best.or_better(strategy(rest))
-        if isinstance(rest, TightensBounds):
-            best = rest.tighten(best, self.budget)
+    def _first(self, joint: JointDistribution) -> tuple[Limits, int]:
+        """Return the limits of the first search, and up to how many labels are enumerated then."""
+        if not isinstance(joint, ChainRule):
+            return Limits(self.budget), MAX_SEARCHED
+        if joint.conditionals.linear is None:  # each prefix takes a call of a function
+            return Limits(max(1, self.budget // 10)), MAX_ENUMERATED
+        return Limits(min(self.budget, FIRST_NODES)), MAX_SEARCHED
+
+    def _improved(self, joint: JointDistribution, best: Mode) -> Mode:
+        """Return the best vectors of all strategies that scale."""
+        for strategy in OF_CHAINS if isinstance(joint, ChainRule) else OF_OTHERS:
+            best = best.or_better(strategy(joint))
+        return best
+
+    def _bounded(self, joint: JointDistribution, best: Mode) -> Mode:
+        """Tighten the bounds of linear chains, and spend what is left of the budget."""
+        if not isinstance(joint, ChainRule) or joint.conditionals.linear is None:
+            return best
+        assert isinstance(joint, BoundedSearch)
+        best = joint.search(Limits(self.budget, relaxed=True), best)
         left = ~best.optimal
-        if linear and first < self.budget:
-            best = best.replaced(left, best[left].or_better(BestFirst(self.budget)(rest[left])))
-        return found.replaced(open_rows, best)
+        if self.budget > FIRST_NODES and left.any():
+            rest = joint[left].search(Limits(self.budget))
+            best = best.replaced(left, best[left].or_better(rest))
+        return best
 
 
-def _settled(joint: JointDistribution, found: Mode, max_labels: int) -> Mode:
-    """Return what a search found, and the mode by enumeration where it left few labels open."""
-    left = ~found.optimal & (joint.n_unknown <= max_labels)
-    return found.replaced(left, joint[left].exhaustive_mode(max_labels)) if left.any() else found
+def top_vectors(joint: JointDistribution, k: int) -> Ranked:
+    """Return the k best vectors: from tables where they are small enough, else from lists.
+
+    Lists come first where they cost less than tables.
+    """
+    base = joint.ranks_like
+    if not isinstance(base, VectorLists) or not base.lists_first:
+        return joint.restated(_from_tables(base, k))
+    found = base.best_vectors(k)
+    few = ~found.exact & (base.n_unknown <= MAX_ENUMERATED)
+    if not few.any():
+        return joint.restated(found)
+    labels, log_prob = found.labels.copy(), found.log_prob.copy()
+    bound, table = found.upper_bound.copy(), _from_tables(base[few], k)
+    labels[few], log_prob[few], bound[few] = table.labels, table.log_prob, table.upper_bound
+    return joint.restated(Ranked(labels, log_prob, bound))
+
+
+def _from_tables(joint: JointDistribution, k: int) -> Ranked:
+    """Return the k best vectors: of few labels from tables, of others from lists."""
+    labels = np.empty((joint.n_rows, k, joint.n_labels), dtype=np.int8)
+    log_prob, bound = np.empty((joint.n_rows, k)), np.empty(joint.n_rows)
+    small = joint.n_unknown <= MAX_ENUMERATED
+    few, many = np.flatnonzero(small), np.flatnonzero(~small)
+    parts = [(few[rows], table.top(k)) for rows, table in tables(joint[few])]
+    # A search holds some multiple of the vectors it returns, and at least some hundred per row.
+    blocks = row_blocks(len(many), 4 * (k + 64) * joint.n_labels)
+    parts += [(many[block], _listed(joint[many[block]], k)) for block in blocks]
+    for at, part in parts:
+        labels[at], log_prob[at], bound[at] = part.labels, part.log_prob, part.upper_bound
+    return Ranked(labels, log_prob, bound)
+
+
+def _listed(joint: JointDistribution, k: int) -> Ranked:
+    if not isinstance(joint, VectorLists):
+        raise NotImplementedError(
+            f"top needs the vectors of rows with more than {MAX_ENUMERATED} unknown labels "
+            f"listed by a search, and {joint!r} has none: give it the method "
+            "best_vectors (labelweave.joint.capabilities.VectorLists)"
+        )
+    return joint.best_vectors(k)

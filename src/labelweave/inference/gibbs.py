@@ -1,15 +1,10 @@
-"""Gibbs: runs, traces, estimates with errors that know about correlation.
+"""Gibbs: the probabilistic classifier chain via Gibbs sampling (P2CG).
 
-Quantities from the states of a Markov chain, with errors that know they are correlated.
-
-Runs of the Gibbs sampler: the compiled one for linear chains, and one for any distribution.
-
-Both resample the labels along the chain: label j of a row becomes positive iff its log-odds given
-all other labels exceed logit(u), where u is the number of (seed, row id, sweep, label). So they
-visit the same states; they differ in how they find the log-odds. A random scan draws the labels of
-every sweep, and step s takes the number of (seed, row id, sweep, s).
-
-Gibbs sampling: the probabilistic classifier chain via Gibbs sampling (P2CG).
+A sweep resamples the labels along the chain: label j of a row becomes positive iff its log-odds
+given all other labels exceed logit(u), where u is the number of (seed, row id, sweep, label). There
+is a compiled sampler for linear chains and one for any distribution: they visit the same states and
+differ in how they find the log-odds. A random scan draws the labels of every sweep, and step s
+takes the number of (seed, row id, sweep, s). Errors of estimates account for correlated states.
 """
 
 from __future__ import annotations
@@ -25,12 +20,18 @@ from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.seeds import RandomState, derive_seed, resolve_seed
 from labelweave._core import native
+from labelweave.inference.strategy import Inference
 from labelweave.joint import Estimate, JointDistribution, Mode
-from labelweave.joint.capabilities import HasConditionals, HasLinearConditionals
-from labelweave.joint.chain import grid_log_odds
+from labelweave.joint.capabilities import ChainRule, greedy_mode
+from labelweave.joint.conditionals import Conditionals, grid_log_odds
 from labelweave.joint.enumeration import row_blocks
-from labelweave.joint.estimate import QUANTITIES, Quantity, mean_from_draws, probability_from_draws
-from labelweave.joint.quantities import bernoulli_log_prob
+from labelweave.joint.quantities import (
+    QUANTITIES,
+    Quantity,
+    bernoulli_log_prob,
+    mean_from_draws,
+    probability_from_draws,
+)
 
 
 def estimate_from_chain(
@@ -66,7 +67,7 @@ def estimate_from_chain(
 def _mean(joint: JointDistribution, samples: Labels, quantity: Quantity) -> Floats:
     weight = np.full(samples.shape[:2], 1 / samples.shape[1])
     if quantity == "entropy":
-        return mean_from_draws(-joint.log_prob_of_draws(samples), weight)[0]
+        return mean_from_draws(-joint.log_prob(samples), weight)[0]
     return probability_from_draws(quantity, samples, weight)[0]
 
 
@@ -110,7 +111,8 @@ def run(
     random_scan: bool = False,
 ) -> Run:
     """Run the sampler in the fastest way the distribution allows."""
-    if isinstance(joint, HasLinearConditionals) and not random_scan:
+    linear = isinstance(joint, ChainRule) and joint.conditionals.linear is not None
+    if linear and not random_scan:
         return run_linear(joint, start, seed, first_draw, sweeps, kept)
     return run_general(joint, start, seed, first_draw, sweeps, kept, random_scan=random_scan)
 
@@ -119,16 +121,16 @@ def run_linear(
     joint: JointDistribution, start: Labels, seed: int, first_draw: int, sweeps: int, kept: int
 ) -> Run:
     """Algorithm 2: the scores are kept, and changed when a label flips."""
-    if not isinstance(joint, HasLinearConditionals):
+    linear = joint.conditionals.linear if isinstance(joint, ChainRule) else None
+    if not isinstance(joint, ChainRule) or linear is None:
         raise TypeError(f"a compiled run needs linear conditionals; got {joint!r}")
     n, n_labels = start.shape
     last, best = start.copy(), start.copy()
     best_gain = np.zeros((n, sweeps))
     samples = np.empty((n, kept, n_labels), dtype=np.int8)
     native.chain_gibbs(
-        joint.scores,
-        joint.coupling,
-        joint.order,
+        *linear,
+        joint.conditionals.order,
         joint.known,
         joint.row_ids,
         seed,
@@ -188,21 +190,22 @@ def _conditional_log_odds(
     joint: JointDistribution,
 ) -> tuple[Indices, Callable[[int, Labels], Floats]]:
     """Return the order of the labels, and the log-odds of one of them given all others."""
-    if isinstance(joint, HasConditionals):
-        order = joint.order
-        return order, lambda position, y: _from_conditionals(joint, order, position, y)
+    if isinstance(joint, ChainRule):
+        conditionals = joint.conditionals
+        return conditionals.order, lambda position, y: _later_log_odds(conditionals, position, y)
     order = np.arange(joint.n_labels, dtype=np.int64)
-    return order, lambda position, y: _difference(_both(y, position), joint.log_prob_of_draws)
+    return order, lambda position, y: _difference(_both(y, position), joint.log_prob)
 
 
-def _from_conditionals(joint: HasConditionals, order: Indices, position: int, y: Labels) -> Floats:
+def _later_log_odds(conditionals: Conditionals, position: int, y: Labels) -> Floats:
     """Factors before ``position`` are the same for both values and cancel."""
+    order = conditionals.order
 
     def later_log_prob(both: Labels) -> Floats:
         total = np.zeros(both.shape[:2])
         for later in range(position, len(order)):
             label = int(order[later])
-            z = grid_log_odds(joint.conditional_log_odds, label, both, order[:later])
+            z = grid_log_odds(conditionals.log_odds_of, label, both, order[:later])
             total += np.maximum(bernoulli_log_prob(both[:, :, label], z), IMPOSSIBLE)
         return total
 
@@ -227,7 +230,7 @@ SCANS = ("systematic", "random")
 
 
 @dataclass(frozen=True)
-class Gibbs:
+class Gibbs(Inference):
     """Walk through likely label vectors by resampling one label at a time; keep the best.
 
     A sweep draws every label anew from its distribution given all other labels. The result is the
@@ -289,9 +292,9 @@ class Gibbs:
     def _length(self) -> int:
         return self.burn_in + self.sweeps
 
-    def __call__(self, joint: JointDistribution, /) -> Mode:
+    def _search(self, joint: JointDistribution) -> Mode:
         """Return the best vectors visited, with the upper bound of the greedy search."""
-        greedy = joint.greedy_mode()
+        greedy = greedy_mode(joint)
         labels, log_prob = greedy.labels.copy(), greedy.log_prob.copy()
         for _, walk in self._walks(joint, greedy, kept=0):
             if self.keep == "last":
@@ -319,7 +322,7 @@ class Gibbs:
         >>> np.exp(Gibbs(sweeps=3).trace(joint)).mean(axis=0).round(3)
         array([0.275, 0.447, 0.447, 0.447])
         """
-        greedy = joint.greedy_mode()
+        greedy = greedy_mode(joint)
         parts = [greedy.log_prob[:, None]]
         for start, walk in self._walks(joint, greedy, kept=0):
             parts.append(joint.log_prob(start)[:, None] + walk.best_gain)
@@ -339,7 +342,7 @@ class Gibbs:
         >>> Gibbs(sweeps=500, burn_in=10, restarts=2).sample(joint).shape
         (1, 1000, 2)
         """
-        walks = [walk for _, walk in self._walks(joint, joint.greedy_mode(), kept=self.sweeps)]
+        walks = [walk for _, walk in self._walks(joint, greedy_mode(joint), kept=self.sweeps)]
         return np.concatenate([walk.samples for walk in walks], axis=1)
 
     def estimate(self, joint: JointDistribution, quantity: Quantity) -> Estimate:

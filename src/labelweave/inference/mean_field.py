@@ -9,18 +9,15 @@ from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_whole_number
-from labelweave.inference.search import Greedy
+from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode
-from labelweave.joint.capabilities import (
-    HasConditionals,
-    HasLinearConditionals,
-    missing_capability,
-)
+from labelweave.joint.capabilities import ChainRule, greedy_mode, missing_capability
+from labelweave.joint.conditionals import Conditionals
 from labelweave.joint.enumeration import row_blocks
 
 
 @dataclass(frozen=True)
-class MeanField:
+class MeanField(Inference):
     """The labels that are likelier than not under a mean-field approximation of a linear chain.
 
     Independent labels q are fitted to the chain by maximising E_q[log P(y)] + H(q), one label after
@@ -29,7 +26,7 @@ class MeanField:
     of z only. So the objective is a lower bound and never falls.
 
     Fast and smooth, but blind to correlation: where the mode is one of several distant vectors the
-    rounded vector can lie between them. The upper bound is that of greedy inference.
+    rounded vector can lie between them. The upper bound is the one of greedy inference.
 
     Forms that are not chains get the mode that `Auto` finds.
 
@@ -52,36 +49,38 @@ class MeanField:
     def __post_init__(self) -> None:
         check_whole_number(self.iterations, "iterations")
 
-    def __call__(self, joint: JointDistribution, /) -> Mode:
+    def _search(self, joint: JointDistribution) -> Mode:
         """Return the rounded vectors; ValueError for chains whose conditionals are not linear."""
-        if not isinstance(joint, HasConditionals):
+        if not isinstance(joint, ChainRule):
             return joint.mode()
-        if not isinstance(joint, HasLinearConditionals):
+        if joint.conditionals.linear is None:
             raise missing_capability(
                 joint,
                 self,
                 "linear conditionals (which give it expected log-odds)",
                 "Beam() or MonteCarlo()",
             )
-        labels = joint.known.copy()
+        known, labels = joint.known, joint.known.copy()
         for block in row_blocks(joint.n_rows, 4 * joint.n_labels):
-            fit = _Fit(joint[block], joint.known[block])
+            rows = np.arange(joint.n_rows, dtype=np.int64)[block]
+            fit = _Fit(joint.conditionals.take(rows), known[block])
             for _ in range(self.iterations):
                 fit.sweep()
             labels[block] = fit.q > 0.5
         log_prob = joint.log_prob(labels)
-        return Mode(labels, log_prob, np.maximum(Greedy()(joint).upper_bound, log_prob))
+        return Mode(labels, log_prob, np.maximum(greedy_mode(joint).upper_bound, log_prob))
 
 
 class _Fit:
     """The state of the approximation: q, and mean and variance of every score under it."""
 
-    def __init__(self, chain: HasLinearConditionals, known: Labels) -> None:
-        self.coupling = chain.coupling
-        self.order: Indices = chain.order
+    def __init__(self, conditionals: Conditionals, known: Labels) -> None:
+        assert conditionals.linear is not None
+        scores, self.coupling = conditionals.linear
+        self.order: Indices = conditionals.order
         self.known = known
         self.q: Floats = np.where(self.known >= 0, self.known, 0.0).astype(np.float64)
-        self.mean = chain.scores.copy()
+        self.mean = scores.copy()
         self.variance = np.zeros_like(self.mean)
         for label in self.order:  # forward, as if the labels before were the only ones that count
             self._set(int(label), self.mean[:, label], np.zeros(len(self.mean)))

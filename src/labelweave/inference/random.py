@@ -1,9 +1,4 @@
-"""MonteCarlo and Annealing.
-
-Simulated annealing, the published way to decode mixtures of trees.
-
-The most probable of some draws.
-"""
+"""MonteCarlo: the most probable of some draws. Annealing: a random walk that cools down."""
 
 from __future__ import annotations
 
@@ -17,9 +12,9 @@ from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.presets import Preset, Presets, published
 from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave._core import native
-from labelweave.inference.search import Greedy
+from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode
-from labelweave.joint.capabilities import tree_mixture_of
+from labelweave.joint.capabilities import greedy_mode, trees_of
 from labelweave.joint.enumeration import row_blocks
 
 # A higher log-probability by less than this may be rounding.
@@ -27,14 +22,14 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True)
-class Annealing:
+class Annealing(Inference):
     """The best vector visited by a random walk of single flips that cools down.
 
     The walk starts from the greedy vector, for a mixture the best of its components' (of trees,
     lists and independent labels, their modes), so the result is never worse than that. Each step
     proposes to flip one label; a flip that lowers log P(y) by d is taken with probability
     exp(-d / T). The temperature T falls by ``cooling`` at every step and is set back every
-    ``reanneal`` steps. The upper bound is that of the greedy search; `ThresholdAlgorithm` proves
+    ``reanneal`` steps. The upper bound is the one of the greedy search; `BestFirst` proves
     the modes of mixtures unless its budget ends first.
 
     Vectors that compete for the mode differ by fractions of a nat, so that is where temperatures
@@ -85,9 +80,9 @@ class Annealing:
         check_number(self.temperature, "temperature", above=0.0, finite=False)
         check_number(self.cooling, "cooling", above=0.0, maximum=1.0)
 
-    def __call__(self, joint: JointDistribution, /) -> Mode:
+    def _search(self, joint: JointDistribution) -> Mode:
         """Return the best vectors visited, with the upper bound of the greedy search."""
-        greedy = joint.greedy_mode()
+        greedy = greedy_mode(joint)
         seed = resolve_seed(self.random_state)
         best = self._walk(joint, greedy.labels, seed)
         log_prob = joint.log_prob(best)
@@ -102,7 +97,7 @@ class Annealing:
         return np.asarray(self.temperature * float(self.cooling) ** since, dtype=np.float64)
 
     def _walk(self, joint: JointDistribution, start: Labels, seed: int) -> Labels:
-        trees = tree_mixture_of(joint)
+        trees = trees_of(joint)
         if trees is None:
             return _walk_of_vectors(joint, start, self._temperatures(), seed)
         return trees.anneal(joint, start, self._temperatures(), seed)
@@ -137,7 +132,7 @@ def _walk_of_vectors(
 
 
 @dataclass(frozen=True)
-class MonteCarlo:
+class MonteCarlo(Inference):
     """The most probable among draws from the joint and the greedy vector.
 
     Draws of a chain are ancestral, one label after the other. The mode is among them as soon as its
@@ -167,14 +162,14 @@ class MonteCarlo:
         check_whole_number(self.samples, "samples")
         check_whole_number(self.seed, "seed", 0)
 
-    def __call__(self, joint: JointDistribution, /) -> Mode:
-        """Return the best vectors drawn; the bound is that of greedy inference."""
-        greedy = Greedy()(joint)
+    def _search(self, joint: JointDistribution) -> Mode:
+        """Return the best vectors drawn, with the upper bound of greedy inference."""
+        greedy = greedy_mode(joint)
         labels, log_prob = greedy.labels.copy(), greedy.log_prob.copy()
         for block in row_blocks(joint.n_rows, 2 * self.samples * joint.n_labels):
             part = joint[block]
             draws = part.weighted_sample(self.samples, self.seed)[0]
-            scores = part.log_prob_of_draws(draws)
+            scores = part.log_prob(draws)
             best = scores.argmax(axis=1)[:, None]
             drawn = np.take_along_axis(scores, best, axis=1)[:, 0]
             better = drawn > log_prob[block]

@@ -1,45 +1,94 @@
-"""Greedy, Beam, BestFirst, Exhaustive: partial vectors and bounds.
-
-Beam search: a few prefixes side by side.
-
-Exact inference with a certificate: best-first search over prefixes.
-
-The mode, if it is probable enough.
-
-Exact inference at any cost: by a search without a budget, or by enumeration.
-
-Greedy inference: what a plain classifier chain does.
-
-Exact inference for mixtures: merge the components' lists until a bound is met.
-"""
+"""Greedy, Beam, BestFirst, Exhaustive: searches through partial vectors, with bounds."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from labelweave._common.checks import check_number, check_whole_number
-from labelweave.joint import JointDistribution, Mode
+from labelweave.inference.strategy import Inference
+from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint, Mode
 from labelweave.joint.capabilities import (
-    BranchesAndBounds,
-    MergesLists,
-    SearchesBeam,
-    SearchesBestFirst,
+    BoundedSearch,
+    ChainRule,
+    ClosedMode,
+    Limits,
+    VectorLists,
+    greedy_mode,
 )
-from labelweave.joint.results import SearchedMode, SearchLimits
+from labelweave.joint.conditionals import grid_log_odds
+from labelweave.joint.enumeration import enumerated_mode
+from labelweave.joint.results import certified
+from labelweave.joint.tempered import TemperedJoint
+
+# No limit, in an integer that compiled searches take.
+UNLIMITED = 2**63
 
 
 @dataclass(frozen=True)
-class Beam:
+class Greedy(Inference):
+    """Label by label, the likelier value given the values chosen before.
+
+    Chains go along their order; trees, lists of vectors and independent labels give their mode,
+    which costs no more; a mixture takes the best of its components' greedy vectors. The result is
+    not always the mode, but the bound says how far from it the result can be.
+
+    Examples
+    --------
+    The first label alone leans to 1, but all its mass is spread over the second:
+
+    >>> import numpy as np
+    >>> from labelweave.joint import ChainJoint
+    >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
+    >>> mode = Greedy()(joint)
+    >>> mode.labels, mode.optimal
+    (array([[1, 0]], dtype=int8), array([False]))
+    >>> joint.mode().labels
+    array([[0, 0]], dtype=int8)
+    """
+
+    def _search(self, joint: JointDistribution) -> Mode:
+        return greedy_mode(joint)
+
+
+def greedy_path(joint: JointDistribution) -> JointDistribution:
+    """Return the distribution that a plain classifier chain takes P(y) to be.
+
+    It never looks beyond the values it has chosen: each label has its probability given the greedy
+    values of the labels before it, and the product of these is not P(y). A mixture mixes the paths
+    of its components; a form without a path, such as a tree, is its own.
+    """
+    if isinstance(joint, MixtureJoint):
+        return joint.with_components(greedy_path(part) for part in joint.components)
+    if isinstance(joint, TemperedJoint):
+        return greedy_path(joint.base).tempered(joint.temperature, samples=joint.samples)
+    if not isinstance(joint, ChainRule):
+        return joint
+    conditionals, chosen = joint.conditionals, greedy_mode(joint).labels[:, None, :]
+    scores = np.empty((joint.n_rows, joint.n_labels))
+    for position, label in enumerate(conditionals.order):
+        before = conditionals.order[:position]
+        scores[:, label] = grid_log_odds(conditionals.log_odds_of, int(label), chosen, before)[:, 0]
+    # A label that is known is certain, whatever its conditional says.
+    scores = np.where(joint.known >= 0, np.where(joint.known == 1, np.inf, -np.inf), scores)
+    return IndependentJoint(
+        scores, label_names=joint.label_names, row_ids=joint.row_ids, n_threads=joint.n_threads
+    )
+
+
+@dataclass(frozen=True)
+class Beam(Inference):
     """The best vector found when the most probable prefixes survive each label of a chain.
 
     A width of one is greedy inference. Every vector that is missed was dropped at some label; the
     best of what was dropped bounds the mode, so wide beams often come with a proof. Time grows in
     proportion to the width and, unlike that of `BestFirst`, does not depend on how hard a row is.
 
-    In a field of pairwise couplings those partial vectors survive that have the highest bounds.
-    All other forms get the mode that `Auto` finds.
+    In a field of pairwise couplings those partial vectors survive that have the highest bounds. Of
+    a mixture, the beam is as many vectors of each component's list. All other forms get the mode
+    that `Auto` finds.
 
     Parameters
     ----------
@@ -60,40 +109,52 @@ class Beam:
     def __post_init__(self) -> None:
         check_whole_number(self.width, "width", 1, 2**20)
 
-    def __call__(self, joint: JointDistribution, /) -> Mode:
-        """Return the best survivors, with the bound that follows from what was dropped."""
-        if isinstance(joint, SearchesBeam):
-            return joint.beam(int(self.width))
-        if isinstance(joint, BranchesAndBounds):
-            return joint.branch_and_bound(int(self.width))
-        return joint.mode()
-
-
-# Partial vectors of all labels together that branch and bound may keep in each row.
-WIDEST_FRONTIER = 2**20
+    def _search(self, joint: JointDistribution) -> Mode:
+        if isinstance(joint, ClosedMode) or not isinstance(joint, VectorLists):
+            return joint.mode()
+        found = joint.best_vectors(1, int(self.width))
+        labels, lost = found.labels[:, 0], np.isneginf(found.log_prob[:, 0])
+        if lost.any():  # every prefix that survived turned out to be impossible
+            labels = np.where(lost[:, None], greedy_mode(joint).labels, labels)
+        log_prob = joint.log_prob(labels)
+        # Sums in another order: a bound that is met by the list's own sum is met by this one.
+        bound = np.where(found.exact, log_prob, found.upper_bound)
+        return certified(labels, log_prob, bound, joint.log_prob_error() == 0)
 
 
 @dataclass(frozen=True)
-class BestFirst:
-    """The mode of a chain by best-first search, proven optimal unless a limit comes first.
+class BestFirst(Inference):
+    """The mode by a search for it, proven optimal unless a limit comes first.
 
-    The search starts from the greedy vector, so it is never worse. A prefix is left out when an
-    upper bound shows that no continuation can win: with linear conditionals every later label is
-    given the score its undecided predecessors allow at best, other conditionals give no bound but
-    their prefix's own probability. Where a limit ends the search, ``upper_bound`` is the best bound
-    still open, and ``gap`` how much better the mode could be at most.
+    *Chains* are searched best-first, from the greedy vector, so that the result is never worse. A
+    prefix is left out when an upper bound shows that no continuation can win: with linear
+    conditionals every later label is given the score its undecided predecessors allow at best,
+    other conditionals give no bound but their prefix's own probability. Where a limit ends the
+    search, ``upper_bound`` is the best bound still open, and ``gap`` how much better the mode could
+    be at most.
 
-    A field of pairwise couplings is searched by branch and bound, label by label, within the same
-    budget; it knows no other limit. All other forms get the mode that `Auto` finds.
+    *Fields* of pairwise couplings are searched by branch and bound, label by label. Of *mixtures*,
+    every component lists its vectors by decreasing probability, and each vector met is scored under
+    the whole mixture. What no list has shown yet has at most Σ_k λ_k P_k(current vector of list k):
+    as soon as the best vector seen reaches that, it is the mode (a threshold algorithm). Trees and
+    independent labels are walked vector by vector in compiled code; components of other forms give
+    longer and longer lists. Both know no limit but the budget. All other forms get the mode that
+    `Auto` finds.
 
     Parameters
     ----------
     budget : int, default=100_000
-        Most prefixes to look at for each row. It bounds time and memory.
+        Most prefixes to look at for each row, or ten times the vectors to take from the list of
+        each component of a mixture. It bounds time and memory.
     epsilon : float, default=0.0
         Stop a row when its vector is proven to be within ``epsilon`` (in nats) of the mode.
     seconds : float, optional
         Stop all rows after this time; the only limit that makes results depend on the machine.
+    least : float, default=0.0
+        Follow only prefixes of at least this probability: the ε-approximate inference of
+        Dembczyński, Waegeman and Hüllermeier (2012). There are at most 1/least of them at each
+        label, so the work is bounded whatever the row. Where nothing survives, the result is the
+        greedy vector, or a better one that turned up on the way; ``least`` itself bounds the mode.
 
     Examples
     --------
@@ -112,64 +173,37 @@ class BestFirst:
     budget: int = 100_000
     epsilon: float = 0.0
     seconds: float | None = None
-    seeks_proof: ClassVar[bool] = True
+    least: float = 0.0
 
     def __post_init__(self) -> None:
         check_whole_number(self.budget, "budget")
         check_number(self.epsilon, "epsilon", minimum=0.0, finite=False)
+        check_number(self.least, "least", minimum=0.0, maximum=1.0)
         if self.seconds is not None:
             check_number(self.seconds, "seconds", minimum=0.0, finite=False)
 
-    def __call__(self, joint: JointDistribution, /) -> SearchedMode:
+    @property
+    def seeks_proof(self) -> bool:
+        """Whether a decision warns of unproven modes: not if improbable ones are not looked for."""
+        return self.least == 0
+
+    def _search(self, joint: JointDistribution) -> Mode:
         """Return the best vectors found, their bounds, and the nodes it took."""
-        if isinstance(joint, SearchesBestFirst):
-            return joint.best_first(self._limits())
-        if isinstance(joint, BranchesAndBounds):
-            return joint.branch_and_bound(
-                max(1, min(int(self.budget), WIDEST_FRONTIER) // joint.n_labels)
-            )
-        return SearchedMode.of(joint.mode())
+        found = joint.search(self._limits()) if isinstance(joint, BoundedSearch) else joint.mode()
+        if found.nodes is None:
+            found = replace(found, nodes=np.zeros(joint.n_rows, dtype=np.int64))
+        return found
 
-    def _limits(self) -> SearchLimits:
+    def _limits(self) -> Limits:
         seconds = float("inf") if self.seconds is None else float(self.seconds)
-        return SearchLimits(min(int(self.budget), 2**63), float(self.epsilon), seconds)
-
-
-@dataclass(frozen=True)
-class EpsilonApproximate:
-    """The mode of a chain if its probability is at least epsilon, else about the greedy vector.
-
-    The ε-approximate inference of Dembczyński, Waegeman and Hüllermeier (2012): only prefixes of
-    probability epsilon or more are followed. There are at most 1/ε of them at each label, so the
-    work is bounded whatever the row. With linear conditionals the upper bound of `BestFirst` leaves
-    out most of them. Where nothing survives the result is the greedy vector, or a better one that
-    turned up on the way, and ε itself bounds the mode.
-
-    All other forms get the mode that `Auto` finds.
-
-    Parameters
-    ----------
-    epsilon : float, default=0.01
-        In (0, 1]; from 0.5 on the result is the greedy vector wherever that is not the mode.
-    """
-
-    epsilon: float = 0.01
-
-    def __post_init__(self) -> None:
-        check_number(self.epsilon, "epsilon", above=0.0, maximum=1.0)
-
-    def __call__(self, joint: JointDistribution, /) -> Mode:
-        """Return the modes of rows where one reaches epsilon, greedy vectors elsewhere."""
-        if not isinstance(joint, SearchesBestFirst):
-            return joint.mode()
         # "At least" includes a mode of exactly that probability, hence the last bits off.
-        floor = math.log(self.epsilon) - 1e-12
-        found = joint.best_first(SearchLimits(budget=2**63, floor=floor))
-        return Mode(found.labels, found.log_prob, found.upper_bound)
+        least = math.log(self.least) - 1e-12 if self.least > 0 else -math.inf
+        budget = min(int(self.budget), UNLIMITED)
+        return Limits(budget, float(self.epsilon), seconds, least)
 
 
 @dataclass(frozen=True)
-class Exhaustive:
+class Exhaustive(Inference):
     """The mode, proven by looking at every label vector that could be it.
 
     For chains with linear conditionals it is `BestFirst` without a budget: branches that an upper
@@ -214,68 +248,16 @@ class Exhaustive:
                 "(method auto on the command line), or a larger max_labels"
             )
 
-    def __call__(self, joint: JointDistribution, /) -> Mode:
+    def _search(self, joint: JointDistribution) -> Mode:
         """Return the modes; ValueError if a row has more unknown labels than ``max_labels``."""
-        return joint.exhaustive_mode(self.max_labels, prune=self.prune)
-
-
-@dataclass(frozen=True)
-class Greedy:
-    """Label by label, the likelier value given the values chosen before.
-
-    Chains go along their order; trees, lists of vectors and independent labels give their mode,
-    which costs no more; a mixture takes the best of its components' greedy vectors. The result is
-    not always the mode, but the bound says how far from it the result can be.
-
-    Examples
-    --------
-    The first label alone leans to 1, but all its mass is spread over the second:
-
-    >>> import numpy as np
-    >>> from labelweave.joint import ChainJoint
-    >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
-    >>> mode = Greedy()(joint)
-    >>> mode.labels, mode.optimal
-    (array([[1, 0]], dtype=int8), array([False]))
-    >>> joint.mode().labels
-    array([[0, 0]], dtype=int8)
-    """
-
-    def __call__(self, joint: JointDistribution, /) -> Mode:
-        """Return the greedy vectors, their log-probabilities and an upper bound."""
-        return joint.greedy_mode()
-
-
-@dataclass(frozen=True)
-class ThresholdAlgorithm:
-    """The mode of a mixture by walking its components' lists, proven unless the budget ends first.
-
-    Every component lists its vectors by decreasing probability, and each vector met is scored under
-    the whole mixture. What no list has shown yet has at most Σ_k λ_k P_k(current vector of list k):
-    as soon as the best vector seen reaches that, it is the mode. Where the budget ends first,
-    ``upper_bound`` is what the bound came down to.
-
-    Trees and independent labels, also in mixtures of mixtures, are walked vector by vector in
-    compiled code, always from the list that keeps the bound high; ``nodes`` counts the vectors.
-    Components of other forms give longer and longer lists; chains with more than 16 unknown labels
-    list what a beam search finds, with its bound.
-
-    Distributions that are not mixtures get the mode that `Auto` finds.
-
-    Parameters
-    ----------
-    budget : int, default=1000
-        Most vectors to take from each component's list, for each row. It bounds time and memory.
-    """
-
-    budget: int = 1000
-    seeks_proof: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_whole_number(self.budget, "budget")
-
-    def __call__(self, joint: JointDistribution, /) -> SearchedMode:
-        """Return the best vectors found, their bounds, and the vectors it took."""
-        if isinstance(joint, MergesLists):
-            return joint.merge_lists(int(self.budget))
-        return SearchedMode.of(joint.mode())
+        unknown = int(joint.n_unknown.max(initial=0))
+        if unknown > self.max_labels:
+            raise ValueError(
+                f"exact search for the mode would look at 2^{unknown} label vectors and is limited "
+                f"to {self.max_labels} unknown labels: use inference=Greedy() or Auto(), or a "
+                "larger limit with inference=Exhaustive(max_labels=...)"
+            )
+        linear = isinstance(joint, ChainRule) and joint.conditionals.linear is not None
+        if self.prune and linear and isinstance(joint, BoundedSearch):
+            return joint.search(Limits(UNLIMITED))
+        return enumerated_mode(joint)

@@ -1,63 +1,71 @@
-"""What some forms of a joint distribution can do, and strategies may ask for.
+"""The six things that strategies may ask of a form.
 
-Every `JointDistribution` gives probabilities, samples and posteriors, a greedy vector, and its mode
-by enumeration while few labels are unknown. What only some forms can do is written down here, one
-protocol for each. A form has a capability by having its methods, and a strategy asks
-``isinstance(joint, SearchesBeam)``: it never needs to know the class, so a new form is served by
+Every `JointDistribution` gives probabilities, samples and posteriors, and by these a greedy vector
+and, while few labels are unknown, its mode by enumeration. The protocols here say what only some
+forms can do. A form has a capability by having its members, and a strategy asks
+``isinstance(joint, VectorLists)``: it never needs to know the class, so a new form is served by
 every strategy whose capability it provides.
 
-=======================  =============================  ==========================================
-capability               forms                          what asks for it
-=======================  =============================  ==========================================
-`HasClosedMode`          independent, table, listed,    `Auto`
-                         tree
-`SearchesBestFirst`      chains                         `BestFirst`, `EpsilonApproximate`, `Auto`
-`SearchesBeam`           chains                         `Beam`
-`TightensBounds`         `ChainJoint`                   `Auto`
-`BranchesAndBounds`      fields                         `BestFirst`, `Beam`, `Auto`
-`MergesLists`            mixtures                       `ThresholdAlgorithm`, `Auto`
-`ListsVectors`           chains, fields, mixtures       `JointDistribution.top`
-`ListsItsSupport`        listed                         mixtures: mode, `top`, entropy
-`HasConditionals`        chains                         `Gibbs`
-`HasLinearConditionals`  `ChainJoint`                   `Gibbs` (compiled), `MeanField`, `Auto`
-`DecomposesIntoTrees`    independent, tree, field,      `Annealing` (compiled), mixtures
-                         mixture
-`RanksLikeItsBase`       tempered                       `Auto`
-`ClosedUnderPowers`      independent, table, listed,    `JointDistribution.tempered`
-                         tree, field, tempered
-`ApproximatesPowers`     chains, mixtures               `TemperedJoint`: draws, normaliser
-`HasIndependentLabels`   independent                    `FLoss`
-=======================  =============================  ==========================================
+===============  =======================================  ==========================================
+capability       forms                                    what asks for it
+===============  =======================================  ==========================================
+`ClosedMode`     independent, listed, tree                `Auto`, `Greedy`, `Beam`, `BestFirst`
+`BoundedSearch`  chain, field, mixture                    `Auto`, `BestFirst`, `Greedy`,
+                                                          `Exhaustive`
+`VectorLists`    all but tempered                         `Beam`, `top`, mixtures
+`ChainRule`      chain                                    `Gibbs`, `MeanField`, `Exhaustive`,
+                                                          `Auto`, greedy paths
+`Trees`          independent, tree, field, mixture        `Annealing` (compiled), mixtures, `FLoss`
+`Powers`         all forms                                `JointDistribution.tempered`
+===============  =======================================  ==========================================
 
-Examples
---------
->>> import numpy as np
->>> from labelweave.joint import ChainJoint, IndependentJoint
->>> isinstance(ChainJoint(np.zeros((1, 2)), np.zeros((2, 2))), SearchesBeam)
-True
->>> isinstance(IndependentJoint(np.zeros((1, 2))), SearchesBeam)
-False
+A tempered distribution has no search of its own: strategies search the distribution it
+`ranks like <JointDistribution.ranks_like>`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
-from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave.joint.results import Mode, Ranked, SearchedMode, SearchLimits
+import numpy as np
+
+from labelweave._common.arrays import Floats
+from labelweave.joint.results import Mode, Ranked, certified
 
 if TYPE_CHECKING:
+    from labelweave.joint.conditionals import Conditionals
     from labelweave.joint.distribution import JointDistribution
-    from labelweave.joint.tree import TreeMixture
-
-Found = TypeVar("Found", Mode, Ranked)
+    from labelweave.joint.tree import MixtureOfTrees
 
 
-# ---------------------------------------------------------------------- modes
+@dataclass(frozen=True)
+class Limits:
+    """When a search for the mode stops before it has a proof.
+
+    Attributes
+    ----------
+    budget : int
+        Partial vectors looked at in each row; with 0, a search returns the vector it starts from.
+    epsilon : float
+        A row ends when its vector is proven to be within this many nats of the mode.
+    seconds : float
+        All rows end after this time.
+    least_log_prob : float
+        Vectors whose log-probability is not above this need not be found.
+    relaxed : bool
+        Whether to use the tighter and dearer bound, in forms that have one.
+    """
+
+    budget: int
+    epsilon: float = 0.0
+    seconds: float = float("inf")
+    least_log_prob: float = float("-inf")
+    relaxed: bool = False
 
 
 @runtime_checkable
-class HasClosedMode(Protocol):
+class ClosedMode(Protocol):
     """The mode costs no search, however many labels there are."""
 
     def closed_mode(self) -> Mode:
@@ -66,180 +74,114 @@ class HasClosedMode(Protocol):
 
 
 @runtime_checkable
-class SearchesBestFirst(Protocol):
-    """Best-first search over prefixes of label vectors."""
+class BoundedSearch(Protocol):
+    """A search for the mode that knows an upper bound wherever it stops."""
 
-    def best_first(self, limits: SearchLimits) -> SearchedMode:
-        """Return the best vectors found within the limits, with the best bound still open."""
+    @property
+    def search_first(self) -> bool:
+        """Whether the search is tried before few labels are enumerated."""
+        ...
+
+    def search(self, limits: Limits, start: Mode | None = None) -> Mode:
+        """Return the best vectors found within the limits, and the best bound still open.
+
+        A search under the relaxed bound begins with ``start``, and returns nothing worse.
+        """
         ...
 
 
 @runtime_checkable
-class SearchesBeam(Protocol):
-    """Beam search over prefixes of label vectors."""
+class VectorLists(Protocol):
+    """The most probable vectors, in decreasing order."""
 
-    def beam(self, width: int) -> Mode:
-        """Return the best survivor, with the bound that follows from the prefixes dropped."""
+    @property
+    def lists_first(self) -> bool:
+        """Whether lists are tried before tables of few labels."""
+        ...
+
+    def best_vectors(self, k: int, width: int | None = None) -> Ranked:
+        """Return ``k`` vectors, with a bound on all others.
+
+        ``width`` candidates are held at a time; by default, as many as mostly are enough.
+        """
         ...
 
 
 @runtime_checkable
-class TightensBounds(Protocol):
-    """A second search, under a bound that is dearer and tighter than that of the first."""
+class ChainRule(Protocol):
+    """P(y) as a product of P(label | earlier labels), before conditioning."""
 
-    def tighten(self, found: Mode, budget: int) -> Mode:
-        """Return ``found`` or better, with bounds that ``budget`` more nodes may have lowered."""
-        ...
+    conditionals: Conditionals
 
 
 @runtime_checkable
-class BranchesAndBounds(Protocol):
-    """Search that fixes label after label and keeps the partial vectors of the highest bounds."""
-
-    def branch_and_bound(self, width: int) -> SearchedMode:
-        """Return the best vectors found with ``width`` partial vectors kept, and a bound."""
-        ...
-
-
-# ---------------------------------------------------------------------- lists of vectors
-
-
-@runtime_checkable
-class ListsVectors(Protocol):
-    """Search for the most probable vectors of rows that have too many labels to enumerate."""
-
-    def list_vectors(self, k: int) -> Ranked:
-        """Return ``k`` vectors in decreasing order, with a bound on those that are not listed."""
-        ...
-
-
-@runtime_checkable
-class ListsItsSupport(Protocol):
-    """Every vector that is possible is in a list, the same one for all rows.
-
-    Attributes
-    ----------
-    vectors : (V, L) int8 array
-    log_weights : (n, V) array
-        Log-probability of each vector in each row.
-    """
-
-    vectors: Labels
-    log_weights: Floats
-
-
-@runtime_checkable
-class MergesLists(Protocol):
-    """A mixture whose components list their vectors by decreasing probability."""
-
-    def merge_lists(self, depth: int) -> SearchedMode:
-        """Return the best of at most ``depth`` vectors of each list, and a bound on the others."""
-        ...
-
-    def walks_lists(self) -> bool:
-        """Return whether walking lists is faster than looking at all vectors of few labels."""
-        ...
-
-
-# ---------------------------------------------------------------------- factors
-
-
-@runtime_checkable
-class HasConditionals(Protocol):
-    """P(y) as a product of P(label | earlier labels), before conditioning.
-
-    Attributes
-    ----------
-    order : (L,) array of int
-        The labels in the order of the chain.
-    """
-
-    order: Indices
-
-    def conditional_log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
-        """Return the log-odds of ``label`` in ``rows`` given the labels set in ``prefix``."""
-        ...
-
-
-@runtime_checkable
-class HasLinearConditionals(HasConditionals, Protocol):
-    """Conditionals with log-odds z_j = scores_j + Σ_k coupling_jk y_k over earlier labels k.
-
-    Attributes
-    ----------
-    scores : (n, L) array
-    coupling : (L, L) array
-    """
-
-    scores: Floats
-    coupling: Floats
-
-
-@runtime_checkable
-class DecomposesIntoTrees(Protocol):
+class Trees(Protocol):
     """A form that may be a mixture of trees, which compiled kernels search."""
 
-    def tree_mixture(self) -> TreeMixture | None:
+    def as_trees(self) -> MixtureOfTrees | None:
         """Return the same distribution as a mixture of trees, or None if it is not one."""
         ...
 
 
 @runtime_checkable
-class HasIndependentLabels(Protocol):
-    """Labels that do not depend on each other once the row is known."""
-
-    def independent_log_odds(self) -> Floats:
-        """Return the log-odds of each label, (n, L); ±inf where a label is certain."""
-        ...
-
-
-# ---------------------------------------------------------------------- powers
-
-
-@runtime_checkable
-class RanksLikeItsBase(Protocol):
-    """Vectors are in the order of another distribution, so that its searches serve both.
+class Powers(Protocol):
+    """P(y)^e, normalised, or a distribution near it that can be drawn from.
 
     Attributes
     ----------
-    base : JointDistribution
+    exact_powers : bool
+        Whether the power is of the same form; otherwise it is positive wherever P is, and near P^e.
     """
 
-    base: JointDistribution
-
-    def restated(self, found: Found) -> Found:
-        """Return what was found in the base, with probabilities of this distribution."""
-        ...
-
-
-@runtime_checkable
-class ClosedUnderPowers(Protocol):
-    """P(y)^e, normalised, is a distribution of the same form."""
+    exact_powers: ClassVar[bool]
 
     def power(self, exponent: float) -> JointDistribution:
-        """Return the distribution proportional to P(y)^exponent."""
+        """Return the distribution proportional to P(y)^exponent, or one near it."""
         ...
 
 
-@runtime_checkable
-class ApproximatesPowers(Protocol):
-    """A distribution near P(y)^e can be drawn from, and its probabilities are known."""
+def greedy_mode(joint: JointDistribution) -> Mode:
+    """Return the vectors from which searches start: modes in closed form, else greedy vectors."""
+    base = joint.ranks_like
+    if isinstance(base, ClosedMode):
+        found = base.closed_mode()
+    elif isinstance(base, BoundedSearch):
+        found = base.search(Limits(budget=0))
+    else:
+        found = _greedy_by_evidence(base)
+    return joint.restated(found)
 
-    def near_power(self, exponent: float) -> JointDistribution:
-        """Return a distribution that is positive wherever P is, and near P(y)^exponent."""
-        ...
+
+def _greedy_by_evidence(joint: JointDistribution) -> Mode:
+    """Choose, label by label, the likelier value given the values chosen before."""
+    chosen = joint.known.copy()
+    for label in range(joint.n_labels):
+        open_rows = chosen[:, label] < 0
+        score = []
+        for value in (0, 1):
+            chosen[open_rows, label] = value
+            score.append(joint.evidence_log_prob(dict(enumerate(chosen.T))).value)
+        chosen[open_rows, label] = (score[1] > score[0])[open_rows]
+    exact = np.ones(joint.n_rows, dtype=np.bool_)
+    return certified(chosen, joint.log_prob(chosen), np.zeros(joint.n_rows), exact)
 
 
 def near_power(joint: JointDistribution, exponent: float) -> JointDistribution:
     """Return P(y)^exponent, normalised, or the nearest distribution that the form knows."""
-    if isinstance(joint, ClosedUnderPowers):
-        return joint.power(exponent)
-    return joint.near_power(exponent) if isinstance(joint, ApproximatesPowers) else joint
+    return joint.power(exponent) if isinstance(joint, Powers) else joint
 
 
-def tree_mixture_of(joint: JointDistribution) -> TreeMixture | None:
+def trees_of(joint: JointDistribution) -> MixtureOfTrees | None:
     """Return ``joint`` as a mixture of trees, or None if it is not one."""
-    return joint.tree_mixture() if isinstance(joint, DecomposesIntoTrees) else None
+    return joint.as_trees() if isinstance(joint, Trees) else None
+
+
+def independent_log_odds(joint: JointDistribution) -> Floats | None:
+    """Return the log-odds (n, L) of labels that do not depend on each other, or None if they do."""
+    trees = trees_of(joint)
+    if trees is None or len(trees.trees) > 1 or (trees.trees[0].parents >= 0).any():
+        return None
+    return np.ascontiguousarray(trees.trees[0].logits[:, :, 0])
 
 
 def missing_capability(
@@ -247,6 +189,6 @@ def missing_capability(
 ) -> ValueError:
     """Return the error of a strategy that a form cannot serve and that has no fallback."""
     return ValueError(
-        f"{type(strategy).__name__} needs {needs}, and {type(joint).__name__} has none: "
+        f"{type(strategy).__name__} needs {needs}, and this {type(joint).__name__} has none: "
         f"use inference={instead}"
     )

@@ -1,16 +1,20 @@
 """JointDistribution: a batch of rows, its queries and Bayes' rule; what a form implements.
 
-Checks of the arguments from which joint distributions are made.
+A form derives from `JointDistribution`. It **must** implement
 
-Batches: rows over the same labels, their ids, names and random numbers.
+- ``_take(index)``: call super, then select the rows of its own arrays;
+- ``_log_prob(vectors)``, ``_sample(k, seed)`` and ``_table(free)``: the distribution itself;
+- ``_clamp(known)`` and the property ``known``: its posterior, and the probability of the evidence.
 
-Evidence: labels whose values are known, as users write it and as an array.
+That is enough for every query, and for every strategy while few labels are unknown. To be fast, or
+exact where enumeration is out of reach, it **may** override
 
-What a form of joint distribution has to provide, and what it may.
+- ``_is_exact`` and ``_exact``: quantities by a formula; ``_marginal_log_odds`` beside them;
+- `log_prob_error`, if its normaliser is estimated;
+- ``_weighted_sample``, ``_conditionals``, ``_drawn`` and ``_cells_per_row``: better estimates;
 
-Queries about several labels at once: the probability of an event, the dependence of pairs.
-
-The interface of every joint distribution over label vectors.
+and it may have any of the capabilities in `labelweave.joint.capabilities`: by these, never by the
+class, strategies decide what they run.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,45 +35,33 @@ from labelweave._common.checks import (
     check_label,
     check_label_values,
     check_labels,
-    check_matrix,
     check_number,
     check_whole_number,
 )
 from labelweave._common.seeds import RandomState, resolve_seed
-from labelweave._core import native
-from labelweave.joint import quantities, search
-from labelweave.joint.capabilities import ClosedUnderPowers
+from labelweave._common.wording import counted, left_out
+from labelweave.joint import quantities
+from labelweave.joint.capabilities import ChainRule, Powers
 from labelweave.joint.enumeration import MAX_ENUMERATED, row_blocks
-from labelweave.joint.estimate import QUANTITIES, Estimate, Quantity
 from labelweave.joint.events import Query, parse_query, probability
-from labelweave.joint.notebook import joint_html
 from labelweave.joint.pairs import log_odds_ratios, mutual_information
-from labelweave.joint.results import Mode, Ranked
+from labelweave.joint.quantities import QUANTITIES, Estimate, Quantity
+from labelweave.joint.results import Mode, Ranked, frame_html
 
 if TYPE_CHECKING:
     from labelweave.decision import Decided
     from labelweave.joint.tempered import TemperedJoint
 
-
 # How far the probabilities or weights of a row may be from summing to one.
 SUM_TOLERANCE = 1e-6
-# A hundred million of these can be added up before a double overflows.
-_MOST_LOG_ODDS = 1e300
 
 
-def check_log_odds(values: npt.ArrayLike, name: str) -> Floats:
-    """``values`` as `check_matrix` gives them, bounded so that their sums are finite.
+class RowOptions(TypedDict, total=False):
+    """The keyword arguments that all forms take."""
 
-    Beyond a few hundred a log-odds is certainty, so that nothing changes but numbers that no double
-    could hold.
-    """
-    matrix = check_matrix(values, name)
-    if (
-        np.max(matrix, initial=0.0) > _MOST_LOG_ODDS
-        or np.min(matrix, initial=0.0) < -_MOST_LOG_ODDS
-    ):
-        return np.clip(matrix, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
-    return matrix
+    label_names: Sequence[str] | None
+    row_ids: npt.ArrayLike | None
+    n_threads: int
 
 
 def check_label_names(names: Sequence[str] | None, n_labels: int) -> tuple[str, ...] | None:
@@ -92,90 +84,6 @@ def check_row_ids(row_ids: npt.ArrayLike | None, n_rows: int) -> Indices:
     if ids.shape != (n_rows,):
         raise ValueError(f"row_ids must have one id for each of the {n_rows} rows")
     return ids
-
-
-def check_order(order: npt.ArrayLike | None, n_labels: int) -> Indices:
-    """Return a permutation of the labels; by default their own order."""
-    if order is None:
-        return np.arange(n_labels, dtype=np.int64)
-    result = np.ascontiguousarray(order, dtype=np.int64)
-    if result.shape != (n_labels,) or not np.array_equal(np.sort(result), np.arange(n_labels)):
-        raise ValueError(
-            f"order must name each of the labels 0 to {n_labels - 1} once; got {np.asarray(order)}"
-        )
-    return result
-
-
-class Batch:
-    """Rows over the same labels, with the ids by which random numbers are keyed.
-
-    Parameters
-    ----------
-    n_rows, n_labels : int
-    label_names : sequence of str, optional
-    row_ids : (n,) array of int, optional
-    n_threads : int, default 1
-    """
-
-    def __init__(
-        self,
-        n_rows: int,
-        n_labels: int,
-        *,
-        label_names: Sequence[str] | None = None,
-        row_ids: npt.ArrayLike | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        self.n_rows = n_rows
-        self.n_labels = n_labels
-        self.label_names = check_label_names(label_names, n_labels)
-        self.row_ids = check_row_ids(row_ids, n_rows)
-        self.n_threads = int(n_threads)
-
-    def __len__(self) -> int:
-        return self.n_rows
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_rows={self.n_rows}, n_labels={self.n_labels})"
-
-    def __getitem__(self, rows: int | slice | npt.ArrayLike) -> Self:
-        """Return the chosen rows (index, slice, index array or mask), with their row ids."""
-        index = np.arange(self.n_rows, dtype=np.int64)[rows]  # type: ignore[index]
-        return self._take(np.atleast_1d(index))
-
-    def _take(self, index: Indices) -> Self:
-        """Rows ``index``; every form adds the arrays of its own."""
-        part = copy.copy(self)
-        part.n_rows = len(index)
-        part.row_ids = self.row_ids[index]
-        return part
-
-    def with_row_ids(self, row_ids: Indices) -> Self:
-        """Return the same distributions with other row ids: draws are keyed by these."""
-        batch = copy.copy(self)
-        batch.row_ids = row_ids
-        return batch
-
-    @property
-    def known(self) -> Labels:
-        """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""
-        return np.full((self.n_rows, self.n_labels), -1, dtype=np.int8)
-
-    @property
-    def n_unknown(self) -> Indices:
-        """Number of labels of each row that are not known, (n,)."""
-        return np.asarray((self.known < 0).sum(axis=1))
-
-    def _uniform(self, seed: int, k: int, label: int) -> Floats:
-        """Return the (n, k) uniform numbers that belong to one label."""
-        return self._uniforms(seed, k, label + 1)[:, :, label]
-
-    def _uniforms(self, seed: int, k: int, n_labels: int) -> Floats:
-        """Return the (n, k, n_labels) uniform numbers of the rows of this batch."""
-        out = np.empty((k, self.n_rows, n_labels))
-        for draw in range(k):
-            native.fill_uniform(seed, self.row_ids, draw, out[draw], self.n_threads)
-        return out.transpose(1, 0, 2)
 
 
 # From label index or name to 0 or 1, or to an (n,) array of 0, 1 and -1 (unknown).
@@ -203,164 +111,17 @@ def resolve_evidence(
     return known
 
 
-class JointForm(Batch, ABC):
-    """The side of a joint distribution that a form implements; users see `JointDistribution`.
-
-    A new form derives from `JointDistribution` and **must** implement
-
-    - ``_take(index)``: call super, then select the rows of its own arrays;
-    - ``_log_prob(Y)``, ``_sample(k, seed)`` and ``_log_table(free)``: the distribution itself;
-    - ``_evidence_log_prob(known)``, ``_condition(known, log_prob)`` and the property ``known``: its
-      posterior.
-
-    That is enough for every query, and for every strategy while few labels are unknown. To be fast,
-    or exact where enumeration is out of reach, it **may** override
-
-    - ``_is_exact`` and ``_exact``: quantities by a formula; ``_marginal_log_odds`` beside them;
-    - `log_prob_error`, if its normaliser is estimated;
-    - ``_log_prob_of_draws``, ``_weighted_sample``, ``_conditionals``, ``_full_log_odds`` and
-      ``_from_draws`` (with ``_cells_per_row``): better estimates;
-    - ``greedy_mode``, ``exhaustive_mode``, ``greedy_path`` and ``_top`` of `JointDistribution`.
-
-    And it **may** provide any of the capabilities in `labelweave.joint.capabilities`: by these,
-    never by the class, strategies decide what they run.
-    """
-
-    # ------------------------------------------------------------------ what a form must provide
-
-    @abstractmethod
-    def _log_prob(self, Y: Labels) -> Floats:
-        """Log-probability of the checked (n, L) label vectors."""
-
-    @abstractmethod
-    def _sample(self, k: int, seed: int) -> Labels:
-        """(n, k, L) draws."""
-
-    @abstractmethod
-    def _evidence_log_prob(self, known: Labels) -> Estimate:
-        """Log-probability that the labels take the values in ``known`` (-1: any)."""
-
-    @abstractmethod
-    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
-        """Return the posterior given ``known``, whose log-probability is ``log_prob``.
-
-        Rows whose evidence is impossible may become anything valid: the caller refuses or ignores
-        them.
-        """
-
-    @abstractmethod
-    def _log_table(self, free: Indices) -> Floats:
-        """(n, 2^f) log-probabilities of the values of ``free``; all other labels are known."""
-
-    # ------------------------------------------------------------------ what a form may provide
-
-    def log_prob_error(self) -> Floats:
-        """Return the standard error of `log_prob` itself, (n,).
-
-        Zero unless the normaliser had to be estimated, as in chains conditioned on late labels and
-        in fields with many labels.
-        """
-        return np.zeros(self.n_rows)
-
-    def _is_exact(self, quantity: Quantity) -> Mask:
-        """Rows whose quantity `_exact` can compute."""
-        return np.asarray(self.n_unknown <= MAX_ENUMERATED)
-
-    def _exact(self, quantity: Quantity) -> Floats:
-        """Return the exact quantity of every row, by enumeration unless a form knows better."""
-        return quantities.by_enumeration(self, quantity)
-
-    def _marginal_log_odds(self) -> Floats:
-        """Return the log-odds (n, L) of rows whose marginals `_exact` computes, by enumeration.
-
-        A form that knows better subtracts log P(y_j = 0) from log P(y_j = 1): a marginal near 1 is
-        rounded, and its logit with it.
-        """
-        return quantities.log_odds_by_enumeration(self)
-
-    def _weighted_sample(self, k: int, seed: int) -> tuple[Labels, Floats]:
-        """Draws and their (n, k) log-weights, for forms that cannot draw from themselves."""
-        return self._sample(k, seed), np.zeros((self.n_rows, k))
-
-    def _from_draws(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
-        """Estimate a quantity from about k draws per row; return it with its standard error."""
-        return quantities.from_weighted_draws(self, quantity, k, seed)
-
-    def _cells_per_row(self, quantity: Quantity, k: int) -> int:
-        """Return about how many numbers `_from_draws` holds per row: blocks of rows are cut by it.
-
-        A conditional probability takes eight times the room of the label it stands for.
-        """
-        drawn = k * self.n_labels * (9 if quantity == "marginals" else 1)
-        return drawn + quantities.result_cells(quantity, self.n_labels)
-
-    def _conditionals(self, labels: Labels) -> Floats:
-        """Probabilities of the labels of (n, k, L) draws, each given some of the draw's others.
-
-        Of a form whose conditionals are not known, the draws themselves: given all of its labels.
-        """
-        return labels.astype(np.float64)
-
-    def _full_log_odds(self, labels: Labels, which: Indices) -> Floats:
-        """Log-odds (n, k, w) of some labels, each given all other labels of the draws."""
-        out = np.zeros((*labels.shape[:2], len(which)))
-        present = self._log_prob_of_draws(labels)
-        for i, label in enumerate(which):
-            flipped = labels.copy()
-            flipped[:, :, label] ^= 1
-            other = self._log_prob_of_draws(flipped)
-            # A draw that is impossible either way has no weight: any finite number will do.
-            possible = np.isfinite(present) | np.isfinite(other)
-            np.subtract(present, other, out=out[:, :, i], where=possible)
-        return np.where(labels[:, :, which] == 1, out, -out)
-
-    def _log_prob_of_draws(self, labels: Labels) -> Floats:
-        """Log-probabilities (n, k) of checked (n, k, L) label vectors."""
-        n, k, n_labels = labels.shape
-        repeated = self[np.repeat(np.arange(n), k)]
-        return repeated._log_prob(labels.reshape(n * k, n_labels)).reshape(n, k)
-
-
-class Queries(JointForm):
-    """The part of `JointDistribution` that is about several labels at once."""
-
-    def prob(
-        self,
-        query: str | Query,
-        *,
-        samples: int | None = None,
-        random_state: RandomState = 0,
-    ) -> Estimate:
-        """Return the probability of an event in each row, with its standard error."""
-        if samples is not None:
-            samples = check_whole_number(samples, "samples", 2)
-        if not isinstance(query, Query):
-            query = parse_query(query, self.n_labels, self.label_names)
-        return probability(self, query, samples, resolve_seed(random_state))
-
-    def mutual_information(self) -> Floats:
-        """Return I(y_i; y_j) of every pair of labels in each row, in nats, (n, L, L).
-
-        The entropies of the labels are on the diagonal. It follows from `pairwise`: where that is
-        estimated from k draws, independent labels seem to share about 1/(2k).
-        """
-        return mutual_information(quantities.estimate(self, "pairwise", None, 0).value)
-
-    def log_odds_ratios(self) -> Floats:
-        """Return by how much one label moves the log-odds of another in each row, (n, L, L).
-
-        That is log p₁₁p₀₀/(p₁₀p₀₁) for a pair of labels, whatever the other labels are: positive if
-        they attract each other, 0 if one of them is certain, infinite if they exclude or imply each
-        other, and on the diagonal.
-        """
-        return log_odds_ratios(quantities.estimate(self, "pairwise", None, 0).value)
-
-
-#: How to look for the mode: see `labelweave.inference.strategy.Inference`.
+#: How to look for the mode: a strategy of `labelweave.inference`, or another callable.
 Strategy: TypeAlias = Callable[["JointDistribution"], Mode]
+Found = TypeVar("Found", Mode, Ranked)
+
+# Notebooks show this many rows and labels. They show a value without being asked, which must not
+# take long: this many draws, of at most so many labels.
+_SHOWN_ROWS, _SHOWN_LABELS = 5, 12
+_SHOWN_DRAWS, _MOST_DRAWN = 100, 200
 
 
-class JointDistribution(Queries):
+class JointDistribution(ABC):
     """A batch of distributions over label vectors y in {0, 1}^L, one for each row.
 
     Every query is put to the whole batch and concerns each row on its own.
@@ -383,41 +144,121 @@ class JointDistribution(Queries):
         What random numbers are keyed by.
     n_threads : int, default 1
         Threads the compiled kernels may use; 0 or less means all cores. No result depends on it.
-
-    Notes
-    -----
-    The abstract methods are what a form must provide; `labelweave.joint.capabilities` lists what it
-    may provide for strategies to use.
     """
 
     #: How the decision "subset" looks for the mode; None stands for `Auto()`.
     inference: Strategy | None = None
 
+    def __init__(
+        self,
+        n_rows: int,
+        n_labels: int,
+        *,
+        label_names: Sequence[str] | None = None,
+        row_ids: npt.ArrayLike | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.n_rows = n_rows
+        self.n_labels = n_labels
+        self.label_names = check_label_names(label_names, n_labels)
+        self.row_ids = check_row_ids(row_ids, n_rows)
+        self.n_threads = int(n_threads)
+
+    # ------------------------------------------------------------------ the batch
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_rows={self.n_rows}, n_labels={self.n_labels})"
+
     def _repr_html_(self) -> str:
-        """Show marginals of the first rows in notebooks."""
-        return joint_html(self)
+        """Show marginals of the first rows in notebooks, if they cost little."""
+        caption = f"{type(self).__name__}: {counted(self.n_rows, 'row')}, "
+        caption += counted(self.n_labels, "label")
+        first = self[:_SHOWN_ROWS]
+        samples = _draws_needed(first)
+        if first.n_rows == 0 or samples is None:
+            note = "; marginals() takes a while here" if first.n_rows else ""
+            return f"<div>{caption}{note}</div>"
+        marginals = first.estimate("marginals", samples=samples or None).value[:, :_SHOWN_LABELS]
+        notes = [f"estimated from {samples} draws; marginals() takes more"] if samples else []
+        notes += left_out(self.n_rows - first.n_rows, self.n_labels - marginals.shape[1])
+        import pandas as pd
+
+        names = (self.label_names or range(self.n_labels))[:_SHOWN_LABELS]
+        frame = pd.DataFrame(marginals, [f"row {i}" for i in range(len(marginals))], names)
+        return frame_html(frame, caption, notes, numbers="{:.2f}")
+
+    def __getitem__(self, rows: int | slice | npt.ArrayLike) -> Self:
+        """Return the chosen rows (index, slice, index array or mask), with their row ids."""
+        index = np.arange(self.n_rows, dtype=np.int64)[rows]  # type: ignore[index]
+        return self._take(np.atleast_1d(index))
+
+    def with_row_ids(self, row_ids: npt.ArrayLike | None) -> Self:
+        """Return the same distributions with other row ids: draws are keyed by these."""
+        joint = copy.copy(self)
+        joint.row_ids = check_row_ids(row_ids, self.n_rows)
+        return joint
+
+    def with_inference(self, inference: Strategy | None) -> Self:
+        """Return the same distributions with the strategy of the decision "subset".
+
+        Estimators give theirs to the distributions that they predict.
+
+        Parameters
+        ----------
+        inference : callable or None
+            A strategy of `labelweave.inference`; None stands for `Auto()`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from labelweave.inference import Greedy
+        >>> from labelweave.joint import ChainJoint
+        >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
+        >>> joint.decide("subset").labels, joint.with_inference(Greedy()).decide("subset").labels
+        (array([[0, 0]], dtype=int8), array([[1, 0]], dtype=int8))
+        """
+        joint = copy.copy(self)
+        joint.inference = inference
+        return joint
+
+    @property
+    def known(self) -> Labels:
+        """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""
+        return np.full((self.n_rows, self.n_labels), -1, dtype=np.int8)
+
+    @property
+    def n_unknown(self) -> Indices:
+        """Number of labels of each row that are not known, (n,)."""
+        return np.asarray((self.known < 0).sum(axis=1))
 
     # ------------------------------------------------------------------ probabilities
 
     def log_prob(self, Y: npt.ArrayLike) -> Floats:
-        """Log-probability of one label vector for each row, (n,)."""
-        return self._log_prob(check_labels(Y, self.n_rows, self.n_labels))
+        """Log-probability of one label vector for each row, or of k of them.
 
-    def log_prob_of_draws(self, draws: npt.ArrayLike) -> Floats:
-        """Log-probabilities (n, k) of k label vectors for each row, (n, k, L) as from `sample`."""
-        vectors = np.asarray(draws)
-        if (
-            vectors.ndim != 3
-            or vectors.shape[0] != self.n_rows
-            or vectors.shape[2] != self.n_labels
-        ):
+        Parameters
+        ----------
+        Y : (n, L) or (n, k, L) array
+            As from `sample` if three-dimensional.
+
+        Returns
+        -------
+        (n,) or (n, k) array
+        """
+        if np.ndim(Y) != 3:
+            return self._log_prob_of(check_labels(Y, self.n_rows, self.n_labels))
+        draws = np.asarray(Y)
+        n, k, n_labels = draws.shape
+        if (n, n_labels) != (self.n_rows, self.n_labels):
             raise ValueError(
-                f"draws must have shape ({self.n_rows}, k, {self.n_labels}), k label vectors for "
-                f"each row; its shape is {vectors.shape}"
+                f"Y must have shape ({self.n_rows}, k, {self.n_labels}), k label vectors for each "
+                f"row; its shape is {draws.shape}"
             )
-        n, k, n_labels = vectors.shape
-        checked = check_labels(vectors.reshape(n * k, n_labels), n * k, n_labels, "draws")
-        return self._log_prob_of_draws(checked.reshape(n, k, n_labels))
+        checked = check_labels(draws.reshape(n * k, n_labels), n * k, n_labels)
+        return self._log_prob(checked.reshape(n, k, n_labels))
 
     def marginals(self) -> Floats:
         """P(y_j = 1), (n, L).
@@ -486,6 +327,36 @@ class JointDistribution(Queries):
             samples = check_whole_number(samples, "samples", 2)
         return quantities.estimate(self, quantity, samples, resolve_seed(random_state))
 
+    def prob(
+        self,
+        event: str | Query,
+        *,
+        samples: int | None = None,
+        random_state: RandomState = 0,
+    ) -> Estimate:
+        """Return the probability of an event in each row, with its standard error."""
+        if samples is not None:
+            samples = check_whole_number(samples, "samples", 2)
+        query = event if isinstance(event, Query) else self._query(event)
+        return probability(self, query, samples, resolve_seed(random_state))
+
+    def mutual_information(self) -> Floats:
+        """Return I(y_i; y_j) of every pair of labels in each row, in nats, (n, L, L).
+
+        The entropies of the labels are on the diagonal. It follows from `pairwise`: where that is
+        estimated from k draws, independent labels seem to share about 1/(2k).
+        """
+        return mutual_information(quantities.estimate(self, "pairwise", None, 0).value)
+
+    def log_odds_ratios(self) -> Floats:
+        """Return by how much one label moves the log-odds of another in each row, (n, L, L).
+
+        That is log p₁₁p₀₀/(p₁₀p₀₁) for a pair of labels, whatever the other labels are: positive if
+        they attract each other, 0 if one of them is certain, infinite if they exclude or imply each
+        other, and on the diagonal.
+        """
+        return log_odds_ratios(quantities.estimate(self, "pairwise", None, 0).value)
+
     # ------------------------------------------------------------------ draws
 
     def sample(self, k: int, random_state: RandomState = None) -> Labels:
@@ -534,60 +405,6 @@ class JointDistribution(Queries):
             inference = import_module("labelweave.inference").Auto()
         return replace(inference(self), label_names=self.label_names)
 
-    def with_inference(self, inference: Strategy | None) -> Self:
-        """Return the same distributions with the strategy of the decision "subset".
-
-        Estimators give theirs to the distributions that they predict.
-
-        Parameters
-        ----------
-        inference : callable or None
-            A strategy of `labelweave.inference`; None stands for `Auto()`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from labelweave.inference import Greedy
-        >>> from labelweave.joint import ChainJoint
-        >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
-        >>> joint.decide("subset").labels, joint.with_inference(Greedy()).decide("subset").labels
-        (array([[0, 0]], dtype=int8), array([[1, 0]], dtype=int8))
-        """
-        joint = copy.copy(self)
-        joint.inference = inference
-        return joint
-
-    def exhaustive_mode(self, max_labels: int, *, prune: bool = True) -> Mode:
-        """Return the mode, proven by looking at every label vector that could be it.
-
-        Parameters
-        ----------
-        max_labels : int
-            Most unknown labels a row may have.
-        prune : bool, default True
-            Whether to leave out vectors that an upper bound rules out, in forms that have one.
-
-        Raises
-        ------
-        ValueError
-            If a row has more unknown labels.
-        """
-        return search.enumerated_mode(self, max_labels)
-
-    def greedy_mode(self) -> Mode:
-        """Return, label by label, the likelier value given the values chosen before."""
-        return search.greedy_by_evidence(self)
-
-    def greedy_path(self) -> JointDistribution:
-        """Return what a plain classifier chain takes P(y) to be.
-
-        It never looks beyond the values it has chosen: each label has its probability given the
-        greedy values of the labels before it, and the product of these is not P(y). Papers report
-        the CLL-loss of classifier chains by it. A mixture mixes the paths of its components; a form
-        without a path, such as a tree, is its own.
-        """
-        return self
-
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row (at most 2^L), decreasing.
 
@@ -595,13 +412,19 @@ class JointDistribution(Queries):
         that the best vectors a search finds, with a bound on those it may have missed.
         """
         k = min(check_whole_number(k, "k"), 2**self.n_labels)
-        return replace(self._top(k), label_names=self.label_names)
+        found: Ranked = import_module("labelweave.inference.auto").top_vectors(self, k)
+        return replace(found, label_names=self.label_names)
 
-    def _top(self, k: int) -> Ranked:
-        """Return the `k` best vectors; `k` is checked, and names are added afterwards."""
-        return search.top(self, k)
+    @property
+    def ranks_like(self) -> JointDistribution:
+        """A distribution that has the same order of label vectors, in which modes are found."""
+        return self
 
-    # ------------------------------------------------------------------ decisions
+    def restated(self, found: Found) -> Found:
+        """Return what was found in `ranks_like` with probabilities of this distribution."""
+        return found
+
+    # ------------------------------------------------------------------ decisions and powers
 
     def decide(self, loss: str | Callable[[JointDistribution], Labels]) -> Decided:
         """Return the labels of least expected loss in each row, and that loss.
@@ -621,8 +444,6 @@ class JointDistribution(Queries):
         decided: Decided = import_module("labelweave.decision.decide").decide(self, loss)
         return decided
 
-    # ------------------------------------------------------------------ powers
-
     def tempered(self, temperature: float, *, samples: int = 1024) -> JointDistribution:
         """Return P(y)^(1/T), normalised: flatter for T > 1, sharper for T < 1.
 
@@ -639,14 +460,14 @@ class JointDistribution(Queries):
         Examples
         --------
         >>> import numpy as np
-        >>> from labelweave.joint.listed import TableJoint
-        >>> TableJoint(np.log([[0.64, 0.36]])).tempered(2.0).marginals().round(4)
+        >>> from labelweave.joint import ListedJoint
+        >>> ListedJoint.of_table(np.log([[0.64, 0.36]])).tempered(2.0).marginals().round(4)
         array([[0.4286]])
         """
         exponent = 1.0 / check_number(temperature, "temperature", above=0)
         if exponent == 1.0:
             return self
-        if isinstance(self, ClosedUnderPowers):
+        if isinstance(self, Powers) and self.exact_powers:
             return self.power(exponent)
         # That form is a joint distribution itself, hence looked up when it is asked for.
         form: type[TemperedJoint] = import_module("labelweave.joint.tempered").TemperedJoint
@@ -662,7 +483,7 @@ class JointDistribution(Queries):
         evidence : mapping
             As in `condition`.
         """
-        return self._evidence_log_prob(self._resolve(evidence))
+        return self._clamp(self._resolve(evidence))[1]
 
     def condition(self, evidence: Evidence) -> JointDistribution:
         """Return the distribution of all labels once some of them are known.
@@ -677,15 +498,135 @@ class JointDistribution(Queries):
         ValueError
             If the evidence of a row has probability zero.
         """
-        known = self._resolve(evidence)
-        log_prob = self._evidence_log_prob(known)
+        posterior, log_prob = self._clamp(self._resolve(evidence))
         impossible = np.flatnonzero(np.isneginf(log_prob.value))
         if len(impossible):
             raise ValueError(
                 f"evidence has probability zero in row {impossible[0]} "
                 f"({len(impossible)} such rows): Bayes' rule has no answer there"
             )
-        return self._condition(known, log_prob).with_inference(self.inference)
+        return posterior.with_inference(self.inference)
 
     def _resolve(self, evidence: Evidence) -> Labels:
         return resolve_evidence(evidence, self.n_rows, self.n_labels, self.label_names)
+
+    def _query(self, event: str) -> Query:
+        return parse_query(event, self.n_labels, self.label_names)
+
+    # ------------------------------------------------------------------ what a form implements
+
+    def _take(self, index: Indices) -> Self:
+        """Return the rows ``index``; every form adds the arrays of its own."""
+        part = copy.copy(self)
+        part.n_rows = len(index)
+        part.row_ids = self.row_ids[index]
+        return part
+
+    @abstractmethod
+    def _log_prob(self, vectors: Labels) -> Floats:
+        """Return the log-probabilities (n, k) of checked (n, k, L) label vectors."""
+
+    @abstractmethod
+    def _sample(self, k: int, seed: int) -> Labels:
+        """Return (n, k, L) draws."""
+
+    @abstractmethod
+    def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
+        """Return the posterior given ``known`` (-1: unknown), and the evidence's log-probability.
+
+        Rows whose evidence is impossible may become anything valid: the caller refuses or ignores
+        them.
+        """
+
+    @abstractmethod
+    def _table(self, free: Indices) -> Floats:
+        """Return the (n, 2^f) log-probabilities of the values of ``free``; the rest are known."""
+
+    # ------------------------------------------------------------------ what a form may override
+
+    def log_prob_error(self) -> Floats:
+        """Return the standard error of `log_prob` itself, (n,).
+
+        Zero unless the normaliser had to be estimated, as in chains conditioned on late labels and
+        in fields with many labels.
+        """
+        return np.zeros(self.n_rows)
+
+    def _is_exact(self, quantity: Quantity) -> Mask:
+        """Return the rows whose quantity `_exact` can compute."""
+        return np.asarray(self.n_unknown <= MAX_ENUMERATED)
+
+    def _exact(self, quantity: Quantity) -> Floats:
+        """Return the exact quantity of every row, by enumeration unless a form knows better."""
+        return quantities.by_enumeration(self, quantity)
+
+    def _marginal_log_odds(self) -> Floats:
+        """Return the log-odds (n, L) of rows whose marginals `_exact` computes, by enumeration.
+
+        A form that knows better subtracts log P(y_j = 0) from log P(y_j = 1): a marginal near 1 is
+        rounded, and its logit with it.
+        """
+        return quantities.log_odds_by_enumeration(self)
+
+    def _weighted_sample(self, k: int, seed: int) -> tuple[Labels, Floats]:
+        """Return draws and their (n, k) log-weights, for forms that cannot draw from themselves."""
+        return self._sample(k, seed), np.zeros((self.n_rows, k))
+
+    def _drawn(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
+        """Estimate a quantity from about k draws per row; return it with its standard error."""
+        return quantities.from_weighted_draws(self, quantity, k, seed)
+
+    def _cells_per_row(self, quantity: Quantity, k: int) -> int:
+        """Return about how many numbers `_drawn` holds per row: blocks of rows are cut by it.
+
+        A conditional probability takes eight times the room of the label it stands for.
+        """
+        drawn = k * self.n_labels * (9 if quantity == "marginals" else 1)
+        return drawn + quantities.result_cells(quantity, self.n_labels)
+
+    def _conditionals(self, labels: Labels) -> Floats:
+        """Return the probabilities of the labels of (n, k, L) draws, each given some others.
+
+        Of a form whose conditionals are not known, the draws themselves: given all of its labels.
+        """
+        return labels.astype(np.float64)
+
+    # ------------------------------------------------------------------ what forms share
+
+    def _log_prob_of(self, labels: Labels) -> Floats:
+        """Return the log-probability (n,) of one checked vector for each row."""
+        return self._log_prob(labels[:, None])[:, 0]
+
+    def _rows(self) -> RowOptions:
+        """Return what a joint distribution of the same rows is made with."""
+        return {
+            "label_names": self.label_names,
+            "row_ids": self.row_ids,
+            "n_threads": self.n_threads,
+        }
+
+    def _uniform(self, seed: int, k: int, label: int) -> Floats:
+        """Return the (n, k) uniform numbers that belong to one label."""
+        return self._uniforms(seed, k, label + 1)[:, :, label]
+
+    def _uniforms(self, seed: int, k: int, n_labels: int) -> Floats:
+        """Return the (n, k, n_labels) uniform numbers of the rows of this batch."""
+        return quantities.row_uniforms(self.row_ids, seed, k, n_labels, self.n_threads)
+
+
+def _draws_needed(joint: JointDistribution) -> int | None:
+    """Return how many draws the marginals need, 0 if they are exact, None if they are costly."""
+    if _asks_functions(joint):
+        return None
+    if joint._is_exact("marginals").all():
+        return 0
+    # Evidence on late labels of a chain makes draws much dearer.
+    cheap = joint.n_labels <= _MOST_DRAWN and bool((joint.known < 0).all())
+    return _SHOWN_DRAWS if cheap else None
+
+
+def _asks_functions(joint: JointDistribution) -> bool:
+    """Return whether conditionals are evaluated by classifiers, one call after the other."""
+    if isinstance(joint, ChainRule):
+        return joint.conditionals.linear is None
+    return any(map(_asks_functions, getattr(joint, "components", ())))

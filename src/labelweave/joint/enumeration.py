@@ -1,4 +1,4 @@
-"""Exact quantities by writing out the probability of every possible label vector."""
+"""Tables of all label vectors of rows that share their unknown labels, and exact quantities."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave.joint.estimate import Quantity
-from labelweave.joint.results import Ranked
+from labelweave.joint.results import Mode, Ranked
 
 if TYPE_CHECKING:
-    from labelweave.joint.distribution import JointForm
+    from labelweave.joint.distribution import JointDistribution
+    from labelweave.joint.quantities import Quantity
 
 # Up to this many unknown labels a form that has no closed formula is enumerated, beyond it is
 # sampled: 2^16 vectors are about half a megabyte and a few milliseconds per row.
@@ -215,10 +215,19 @@ def _row_sums(probability: Floats, indicators: npt.NDArray[Any]) -> Floats:
     return np.asarray((rows @ indicators.astype(np.float64))[:, 0])
 
 
-def tables(joint: JointForm) -> Iterator[tuple[Indices, Enumeration]]:
+def tables(joint: JointDistribution) -> Iterator[tuple[Indices, Enumeration]]:
     """Yield the tables of all rows, in blocks of rows that share the set of unknown labels."""
     for rows, unknown in patterns(joint.known):
         free = np.flatnonzero(unknown)
         for block in row_blocks(len(rows), 2 ** len(free) * (1 + joint.n_labels // 8)):
             part = joint[rows[block]]
-            yield rows[block], Enumeration(part._log_table(free), free, part.known)
+            yield rows[block], Enumeration(part._table(free), free, part.known)
+
+
+def enumerated_mode(joint: JointDistribution) -> Mode:
+    """Return the mode by looking at all vectors of every row."""
+    labels = np.empty((joint.n_rows, joint.n_labels), dtype=np.int8)
+    log_prob = np.empty(joint.n_rows)
+    for rows, enumeration in tables(joint):
+        labels[rows], log_prob[rows] = enumeration.best()
+    return Mode(labels, log_prob, log_prob.copy())

@@ -1,15 +1,8 @@
-"""Events in words: parsed, and their probability.
+"""Events in words, parsed, and their probability: ``P(beach | urban=0, count >= 2)``.
 
-Probabilities of events, asked for in words: ``P(beach | urban=0, count >= 2)``.
-
-Events: sets of label vectors, built from labels and their number by and, or, not.
-
-There is no class for "not": negations move inwards by De Morgan's laws until they reach a label or
-a comparison, which have opposites of their own.
-
-Parse queries such as ``P(beach and not urban | sunset=0, count >= 2)``.
-
-::
+Events are sets of label vectors, built from labels and their number by and, or, not. There is no
+class for "not": negations move inwards by De Morgan's laws until they reach a label or a
+comparison, which have opposites of their own. The grammar of queries::
 
     query      = "P" "(" condition ")" | condition
     condition  = events [ "|" events ]
@@ -25,14 +18,12 @@ grammar, or a position from 0. Words of the grammar may be in capitals, and ``&`
 ``||``, ``!`` or ``~`` stand for "and", "or" and "not", wherever no label is so named. A text is
 read and never executed.
 
-The probability of a query: exact where the form allows, else estimated.
-
-An event is expanded into *cubes* that exclude each other: some labels have given values, and the
-number of labels, if it matters, is one of several. A cube is evidence, whose probability every form
-knows, and the distribution of the number of labels given that evidence. Trees, independent labels
-and mixtures of them are exact for any number of labels. An event of too many cubes is enumerated
-while at most 16 labels are unknown, and averaged over weighted draws beyond
-(docs/design/math.md, section 10).
+To find its probability, an event is expanded into *cubes* that exclude each other: some labels have
+given values, and the number of labels, if it matters, is one of several. A cube is evidence, whose
+probability every form knows, and the distribution of the number of labels given that evidence.
+Trees, independent labels and mixtures of them are exact for any number of labels. An event of too
+many cubes is enumerated while at most 16 labels are unknown, and averaged over weighted draws
+beyond (docs/design/math.md, section 10).
 """
 
 from __future__ import annotations
@@ -49,7 +40,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave.joint.enumeration import MAX_ENUMERATED, row_blocks, tables
-from labelweave.joint.estimate import (
+from labelweave.joint.quantities import (
     DEFAULT_SAMPLES,
     Estimate,
     mean_from_draws,
@@ -57,7 +48,7 @@ from labelweave.joint.estimate import (
 )
 
 if TYPE_CHECKING:
-    from labelweave.joint.distribution import JointForm
+    from labelweave.joint.distribution import JointDistribution
 
 
 #: Comparisons of the number of labels, each with its opposite.
@@ -500,7 +491,7 @@ def expanded(event: Event) -> list[Cube] | None:
     return None
 
 
-def probability(joint: JointForm, query: Query, samples: int | None, seed: int) -> Estimate:
+def probability(joint: JointDistribution, query: Query, samples: int | None, seed: int) -> Estimate:
     """Return P(event | given) of every row; nan where the condition has probability zero."""
     given = factored(query.given)
     posterior, log_prob = _conditioned(joint, given.known)
@@ -514,13 +505,13 @@ def probability(joint: JointForm, query: Query, samples: int | None, seed: int) 
 
 
 def _probability(
-    joint: JointForm, event: Event, given: Event, samples: int | None, seed: int
+    joint: JointDistribution, event: Event, given: Event, samples: int | None, seed: int
 ) -> Estimate:
     if samples is not None:
         return _from_draws(joint, event, given, samples, seed)
     cube = factored(event)
     if cube.rest == given == CERTAIN:  # evidence, for which forms have estimates of their own
-        log_prob = joint._evidence_log_prob(_evidence(joint, cube.known))
+        log_prob = joint._clamp(_evidence(joint, cube.known))[1]
         value = np.minimum(np.exp(log_prob.value), 1.0)
         return Estimate(value, value * log_prob.standard_error, log_prob.exact)
     value, exact = _ratio(joint, event, given)
@@ -533,7 +524,7 @@ def _probability(
     return Estimate(value, error, exact)
 
 
-def _evidence(joint: JointForm, known: Mapping[int, int]) -> Labels:
+def _evidence(joint: JointDistribution, known: Mapping[int, int]) -> Labels:
     """Return values that are the same in every row as the forms take them."""
     evidence = np.full((joint.n_rows, joint.n_labels), -1, dtype=np.int8)
     for label, value in known.items():
@@ -541,19 +532,19 @@ def _evidence(joint: JointForm, known: Mapping[int, int]) -> Labels:
     return evidence
 
 
-def _conditioned(joint: JointForm, known: Mapping[int, int]) -> tuple[JointForm, Estimate]:
+def _conditioned(
+    joint: JointDistribution, known: Mapping[int, int]
+) -> tuple[JointDistribution, Estimate]:
     """Return the posterior and the log-probability of what is known."""
     if not known:
         return joint, Estimate.of_exact(np.zeros(joint.n_rows))
-    evidence = _evidence(joint, known)
-    log_prob = joint._evidence_log_prob(evidence)
-    return joint._condition(evidence, log_prob), log_prob
+    return joint._clamp(_evidence(joint, known))
 
 
 # ---------------------------------------------------------------------- exact
 
 
-def _ratio(joint: JointForm, event: Event, given: Event) -> tuple[Floats, Mask]:
+def _ratio(joint: JointDistribution, event: Event, given: Event) -> tuple[Floats, Mask]:
     """Return P(event, given) / P(given) where cubes are exact, and which rows these are."""
     both, exact = _by_cubes(joint, conjunction([event, given]))
     if given == CERTAIN:
@@ -569,7 +560,7 @@ def _quotient(both: Floats, alone: Floats) -> Floats:
     return np.asarray(np.minimum(result, 1.0))
 
 
-def _by_cubes(joint: JointForm, event: Event) -> tuple[Floats, Mask]:
+def _by_cubes(joint: JointDistribution, event: Event) -> tuple[Floats, Mask]:
     cubes = expanded(event)
     if cubes is not None:
         return _summed(joint, cubes)
@@ -581,7 +572,7 @@ def _by_cubes(joint: JointForm, event: Event) -> tuple[Floats, Mask]:
     return np.zeros(joint.n_rows), np.zeros(joint.n_rows, dtype=np.bool_)
 
 
-def _summed(joint: JointForm, cubes: list[Cube]) -> tuple[Floats, Mask]:
+def _summed(joint: JointDistribution, cubes: list[Cube]) -> tuple[Floats, Mask]:
     """Add up the cubes of every row until one of them is not exact there."""
     value, exact = np.zeros(joint.n_rows), np.ones(joint.n_rows, dtype=np.bool_)
     for cube in cubes:
@@ -592,10 +583,10 @@ def _summed(joint: JointForm, cubes: list[Cube]) -> tuple[Floats, Mask]:
     return np.minimum(value, 1.0), exact
 
 
-def _of_cube(joint: JointForm, cube: Cube) -> tuple[Floats, Mask]:
+def _of_cube(joint: JointDistribution, cube: Cube) -> tuple[Floats, Mask]:
     """Return P(labels of given values, and one of the right numbers of labels)."""
     if cube.rest == CERTAIN:
-        log_prob = joint._evidence_log_prob(_evidence(joint, cube.known))
+        log_prob = joint._clamp(_evidence(joint, cube.known))[1]
         return np.exp(log_prob.value), log_prob.exact
     posterior, log_prob = _conditioned(joint, cube.known)
     exact = log_prob.exact & posterior._is_exact("cardinality")
@@ -605,14 +596,14 @@ def _of_cube(joint: JointForm, cube: Cube) -> tuple[Floats, Mask]:
     return np.exp(log_prob.value) * share, exact
 
 
-def _of_sizes(joint: JointForm, event: Event) -> Floats:
+def _of_sizes(joint: JointDistribution, event: Event) -> Floats:
     """Return the probability of an event that depends on the number of labels only."""
     one_of_each_size = np.tri(joint.n_labels + 1, joint.n_labels, -1, dtype=np.int8)
     chosen = event.holds(one_of_each_size)
     return np.asarray(np.where(chosen, joint._exact("cardinality"), 0.0).sum(axis=1))
 
 
-def _enumerated(joint: JointForm, event: Event, given: Event) -> Floats:
+def _enumerated(joint: JointDistribution, event: Event, given: Event) -> Floats:
     value = np.empty(joint.n_rows)
     for rows, table in tables(joint):
         columns = np.arange(table.log_table.shape[1])
@@ -626,7 +617,9 @@ def _enumerated(joint: JointForm, event: Event, given: Event) -> Floats:
 # ---------------------------------------------------------------------- estimated
 
 
-def _from_draws(joint: JointForm, event: Event, given: Event, samples: int, seed: int) -> Estimate:
+def _from_draws(
+    joint: JointDistribution, event: Event, given: Event, samples: int, seed: int
+) -> Estimate:
     """Average over the draws for which the condition holds; nan if it holds for none.
 
     The error is never stated below one over the effective number of draws: an event that was never

@@ -1,45 +1,17 @@
-"""FieldJoint: energies, forests, tables, annealed importance sampling, evidence.
+"""FieldJoint: P(y) ∝ exp(s·y + ½ yᵀVy), labels coupled in pairs without a direction.
 
-Fields: P(y) ∝ exp(s·y + ½ yᵀVy), labels coupled in pairs without a direction.
-
-Formulas: docs/design/math.md, section 5 (the joint of a pairwise CRF). Fields whose coupled labels
-form a forest become trees; fields with cycles are enumerated or estimated and searched.
-
-=====================  ===========================================================================
-`form`                 energies, normaliser, probabilities and draws
-`evidence`             conditioning: evidence moves into the scores of the labels coupled to it
-`search`               the mode: climbing, and branch and bound under an upper bound
-`pairwise`             `FieldJoint`, the form as users make it
-`forest`               the strongest forest of a field, and a forest as a tree of labels
-`annealed_importance`  weighted draws that estimate the normaliser (Neal, 2001)
-`relaxation`           the upper bound: couplings split into terms of single labels
-`branch_and_bound`     search over partial vectors under that bound, and hill climbing
-=====================  ===========================================================================
-
-Forests in fields: the strongest one, and a field over a forest as a tree of labels.
-
-Weighted draws from a field with cycles, by annealed importance sampling (Neal, 2001).
-
-Draws begin in the strongest forest of the field, which can be sampled exactly. The couplings left
-out are then turned on step by step: each step weighs a draw by what it changes and moves it by one
-Gibbs sweep. The mean weight is the ratio of the two normalisers, without bias.
-
-Energies, normaliser, probabilities and draws of labels that are coupled in pairs.
-
-Fields with evidence: a posterior is a field again.
-
-A known label moves into the scores of the labels coupled to it. The probability of the evidence e
-is the ratio of two normalisers: log P(e) = energy(e) + log Z(given e) − log Z.
-
-Searches for the mode of a field: climbing, and branch and bound.
-
-Labels that are coupled in pairs, without a direction: a Markov random field.
+Fields whose coupled labels form a forest become trees. Fields with cycles are enumerated while they
+are small; beyond that, annealed importance sampling (Neal, 2001) gives weighted draws. They begin
+in the strongest forest of the field, which can be sampled exactly. The couplings left out are then
+turned on step by step: each step weighs a draw by the change and moves it by one Gibbs sweep. The
+mean weight is the ratio of the two normalisers, without bias. Formulas: docs/design/math.md,
+section 5 (the joint of a pairwise CRF).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal, Self, TypeAlias
+from collections.abc import Iterator
+from typing import ClassVar, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -55,128 +27,80 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.seeds import derive_seed
 from labelweave._core import native
 from labelweave.joint import quantities
-from labelweave.joint.distribution import JointDistribution, check_log_odds
+from labelweave.joint.capabilities import Limits
+from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.joint.enumeration import (
     MAX_ENUMERATED,
     MAX_SEARCHED,
     Enumeration,
+    enumerated_mode,
     log_sums,
     patterns,
     row_blocks,
 )
-from labelweave.joint.estimate import Estimate, Quantity, log_mean, normalised_weights, resample
-from labelweave.joint.field_search import TIE, Relaxation, branch_and_bound, climb, relax
-from labelweave.joint.linear_chain import coupling_sums
-from labelweave.joint.results import Mode, Ranked, SearchedMode, certified
-from labelweave.joint.tree import TreeJoint, TreeMixture, children_first
-
-
-def is_forest(coupling: Floats) -> bool:
-    """Whether no cycle of labels is coupled: edges + components = labels."""
-    n_components = int(connected_components(csr_array(coupling), directed=False)[0])
-    n_edges = int(np.count_nonzero(np.triu(coupling, 1)))
-    return n_edges + n_components == len(coupling)
-
-
-def strongest_forest(coupling: Floats) -> Indices:
-    """Parents of the spanning forest with the largest sum of absolute couplings; -1 for a root."""
-    # The lightest tree of negative weights is the heaviest; zero means no edge, as it should.
-    tree = minimum_spanning_tree(csr_array(-np.abs(np.triu(coupling, 1))))
-    parents = np.full(len(coupling), -1, dtype=np.int64)
-    component = connected_components(tree, directed=False)[1]
-    for root in np.unique(component, return_index=True)[1]:
-        reached, before = breadth_first_order(tree, root, directed=False)
-        parents[reached[1:]] = before[reached[1:]]
-    return parents
-
-
-def edges_of(parents: Indices) -> Floats:
-    """(L, L) symmetric 0/1 mask of the edges of a forest."""
-    mask = np.zeros((len(parents), len(parents)))
-    children = np.flatnonzero(parents >= 0)
-    mask[children, parents[children]] = mask[parents[children], children] = 1.0
-    return mask
-
-
-def tree_logits(scores: Floats, coupling: Floats, parents: Indices, known: Labels) -> Floats:
-    """Log-odds (n, L, 2) of the tree of labels that a field over a forest is.
-
-    Children are summed out from the leaves up. A child with log-odds a, its own children summed
-    out, multiplies the odds of its parent by (1 + e^(a + v)) / (1 + e^a). A known label is already
-    in the scores of its neighbours and takes no part.
-    """
-    free = known < 0
-    log_odds = scores.copy()
-    logits = np.empty((*scores.shape, 2))
-    for label in children_first(parents):
-        parent = parents[label]
-        own = log_odds[:, label]
-        v = np.zeros(len(scores))
-        if parent >= 0:
-            v = coupling[label, parent] * (free[:, label] & free[:, parent])
-            log_odds[:, parent] += np.logaddexp(0.0, own + v) - np.logaddexp(0.0, own)
-        logits[:, label, 0], logits[:, label, 1] = own, own + v
-    certain = np.where(known == 1, np.inf, -np.inf)
-    return np.where(free[:, :, None], logits, certain[:, :, None])
-
-
-# Steps in which the couplings outside the forest are turned on.
-STEPS = 24
-
-
-def forest_of(scores: Floats, coupling: Floats, known: Labels, **shared: object) -> TreeJoint:
-    """Return the field without the couplings outside its strongest forest."""
-    parents = strongest_forest(coupling)
-    return TreeJoint(tree_logits(scores, coupling, parents, known), parents, **shared)  # type: ignore[arg-type]
-
-
-def anneal(
-    scores: Floats, coupling: Floats, forest: TreeJoint, known: Labels, k: int, seed: int
-) -> tuple[Labels, Floats]:
-    """Return (n, k, L) draws and their (n, k) log-weights, whose mean is Z / Z of the forest."""
-    inside = edges_of(forest.parents) * coupling
-    labels, log_weight = forest.sample(k, seed), np.empty((len(scores), k))
-    seeds = np.array([derive_seed(seed, step) for step in range(STEPS)], dtype=np.uint64)
-    native.field_anneal(
-        scores,
-        inside,
-        coupling - inside,
-        known,
-        forest.row_ids,
-        seeds,
-        labels,
-        log_weight,
-        forest.n_threads,
-    )
-    return labels, log_weight
-
+from labelweave.joint.field_search import TIE, FieldSearch
+from labelweave.joint.linear_chain import check_log_odds, coupling_sums
+from labelweave.joint.quantities import Estimate, Quantity, log_mean, normalised_weights, resample
+from labelweave.joint.results import Mode, Ranked, certified
+from labelweave.joint.tree import MixtureOfTrees, TreeJoint, children_first
 
 # How the rows of a pattern of known labels are dealt with.
-Kind: TypeAlias = Literal["forest", "table", "draws"]
+RowKind: TypeAlias = Literal["forest", "table", "draws"]
 # Weighted draws that stand for a row that can be neither enumerated nor written as a forest.
 POOL_SIZE = 1024
+# Partial vectors that a search for the k best ones keeps in each row, when k is not larger.
+SEARCH_WIDTH = 256
+# Partial vectors of all labels together that branch and bound may keep in each row.
+WIDEST_FRONTIER = 2**20
 
 
-class FieldForm(JointDistribution):
-    """The energy s·y + ½ yᵀVy of the unknown labels, normalised over the vectors that agree.
+class FieldJoint(JointDistribution):
+    """P(y) ∝ exp(Σ_j s_j y_j + Σ_{i<j} V_ij y_i y_j): every label leans on every other.
 
-    Rows whose unknown labels form a forest become trees, those with few unknown labels are
-    enumerated, all others estimated from weighted draws.
+    **Exact** in every query where the coupled labels form a forest (it becomes a `TreeJoint`)
+    and, by enumeration, while at most 16 labels are unknown (20 for `log_prob` and `mode`). Beyond,
+    the normaliser is estimated by 1024 weighted draws (annealed importance sampling from the
+    strongest forest): `log_normaliser` gives it with its standard error, which is also that of
+    `log_prob`. Modes come from branch and bound, with a bound that always holds.
+
+    Evidence goes into the scores of the labels coupled to it, so a posterior is a field again; it
+    is judged anew which rows are exact, as known labels may leave a forest.
+
+    Parameters
+    ----------
+    scores : (n, L) array
+        Log-odds of each label when all others are 0.
+    coupling : (L, L) array
+        Symmetric with zero diagonal: what two labels add to each other's log-odds.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
+
+    Examples
+    --------
+    Three labels that like to come together:
+
+    >>> import numpy as np
+    >>> joint = FieldJoint(np.array([[-2.5, -2.5, -2.5]]), 2.0 * (1 - np.eye(3)))
+    >>> joint.mode().labels
+    array([[0, 0, 0]], dtype=int8)
+    >>> joint.marginals().round(3)
+    array([[0.25, 0.25, 0.25]])
+    >>> joint.condition({0: 1}).marginals().round(3)
+    array([[1.   , 0.674, 0.674]])
     """
+
+    exact_powers: ClassVar[bool] = True
+    search_first: ClassVar[bool] = True
+    lists_first: ClassVar[bool] = False
 
     def __init__(
         self,
-        scores: Floats,
+        scores: npt.ArrayLike,
         coupling: npt.ArrayLike,
-        *,
-        label_names: Sequence[str] | None,
-        row_ids: npt.ArrayLike | None,
-        n_threads: int,
+        **rows: Unpack[RowOptions],
     ) -> None:
-        self.scores = scores
-        super().__init__(
-            *scores.shape, label_names=label_names, row_ids=row_ids, n_threads=n_threads
-        )
+        self.scores = check_log_odds(scores, "scores")
+        super().__init__(*self.scores.shape, **rows)
         self.coupling = check_coupling(coupling, self.n_labels)
         self._known = np.full(self.scores.shape, -1, dtype=np.int8)
         self._normaliser: Estimate | None = None
@@ -193,9 +117,23 @@ class FieldForm(JointDistribution):
         """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""
         return self._known
 
+    def power(self, exponent: float) -> Self:
+        """Return the field with scores and couplings times ``exponent``."""
+        joint = self[:]
+        joint.scores, joint.coupling = exponent * self.scores, exponent * self.coupling
+        joint._normaliser = None
+        return joint
+
+    def as_trees(self) -> MixtureOfTrees | None:
+        """Return the field as one tree, or None if its couplings have a cycle."""
+        if self.n_rows == 0 or not is_forest(self.coupling):
+            return None
+        rows: RowOptions = {"row_ids": self.row_ids}
+        return forest_of(self.scores, self.coupling, self._known, rows).as_trees()
+
     # ------------------------------------------------------------------ kinds of rows
 
-    def _parts(self, max_labels: int = MAX_ENUMERATED) -> Iterator[tuple[Kind, Indices]]:
+    def _parts(self, max_labels: int = MAX_ENUMERATED) -> Iterator[tuple[RowKind, Indices]]:
         """Yield rows that share their unknown labels, and how they are dealt with."""
         for rows, unknown in patterns(self._known):
             if is_forest(self.coupling[np.ix_(unknown, unknown)]):
@@ -206,28 +144,8 @@ class FieldForm(JointDistribution):
     def _forest(self) -> TreeJoint:
         """Return the strongest forest as a tree; rows share their unknown labels."""
         unknown = (self._known < 0).any(axis=0)
-        return forest_of(
-            self.scores,
-            self.coupling * np.outer(unknown, unknown),
-            self._known,
-            label_names=self.label_names,
-            row_ids=self.row_ids,
-            n_threads=self.n_threads,
-        )
-
-    def power(self, exponent: float) -> Self:
-        """Return the field with scores and couplings times ``exponent``."""
-        joint = self[:]
-        joint.scores, joint.coupling = exponent * self.scores, exponent * self.coupling
-        joint._normaliser = None
-        return joint
-
-    def tree_mixture(self) -> TreeMixture | None:
-        """Return the field as one tree, or None if its couplings have a cycle."""
-        if self.n_rows == 0 or not is_forest(self.coupling):
-            return None
-        whole = forest_of(self.scores, self.coupling, self._known, row_ids=self.row_ids)
-        return whole.tree_mixture()
+        coupling = self.coupling * np.outer(unknown, unknown)
+        return forest_of(self.scores, coupling, self._known, self._rows())
 
     # ------------------------------------------------------------------ energy and normaliser
 
@@ -276,7 +194,7 @@ class FieldForm(JointDistribution):
                 # The vector without a positive unknown label has energy zero.
                 nothing = np.maximum(part._known, 0)
                 forest = part._forest()
-                value[rows[block]] = -forest._log_prob(nothing)
+                value[rows[block]] = -forest._log_prob_of(nothing)
                 if kind == "draws":
                     ratio, error[rows[block]] = log_mean(part._pool(forest, 0)[1])
                     value[rows[block]] += ratio
@@ -287,27 +205,17 @@ class FieldForm(JointDistribution):
 
     def _pool(self, forest: TreeJoint, seed: int, k: int = POOL_SIZE) -> tuple[Labels, Floats]:
         """Weighted draws of rows that share their unknown labels."""
-        return anneal(
-            self.scores,
-            self.coupling,
-            forest,
-            self._known,
-            k,
-            derive_seed(seed, 1),
-        )
+        return anneal(self.scores, self.coupling, forest, self._known, k, derive_seed(seed, 1))
 
     # ------------------------------------------------------------------ probabilities
 
-    def _log_prob(self, Y: Labels) -> Floats:
-        return self._log_prob_of_draws(Y[:, None, :])[:, 0]
-
-    def _log_prob_of_draws(self, labels: Labels) -> Floats:
+    def _log_prob(self, vectors: Labels) -> Floats:
         known = self._known[:, None, :]
-        possible = ((known < 0) | (known == labels)).all(axis=2)
-        energy = self._energy(labels) - self.log_normaliser().value[:, None]
+        possible = ((known < 0) | (known == vectors)).all(axis=2)
+        energy = self._energy(vectors) - self.log_normaliser().value[:, None]
         return np.where(possible, energy, -np.inf)
 
-    def _log_table(self, free: Indices) -> Floats:
+    def _table(self, free: Indices) -> Floats:
         table = self._energies(free)
         # Energies may be so large that the logarithm of a sum of them would round to the highest.
         table -= table.max(axis=1, keepdims=True)
@@ -360,7 +268,7 @@ class FieldForm(JointDistribution):
                     draws[rows[block]] = part._forest()._sample(k, seed)
                 elif kind == "table":
                     free = np.flatnonzero(part._known[0] < 0)
-                    table = Enumeration(part._log_table(free), free, part._known)
+                    table = Enumeration(part._table(free), free, part._known)
                     draws[rows[block]] = table.draw(uniform)
                 else:
                     pool, log_weight = part._pool(part._forest(), seed)
@@ -385,6 +293,149 @@ class FieldForm(JointDistribution):
         sums = coupling_sums(active, self.coupling, self.n_threads)
         return np.asarray(expit(self.scores[:, None, :] + sums))
 
+    # ------------------------------------------------------------------ Bayes' rule
+
+    def _given(self, known: Labels) -> Self:
+        """Return the field of the other labels once ``known`` are known, its normaliser open.
+
+        A known label moves into the scores of the labels coupled to it.
+        """
+        posterior = self[:]
+        fresh = (known >= 0) & (self._known < 0)
+        scores = self.scores.copy()
+        for label in range(self.n_labels):
+            positive = fresh[:, label] & (known[:, label] == 1)
+            scores += positive[:, None] * self.coupling[label]
+        posterior.scores = scores
+        posterior._known = np.where(self._known >= 0, self._known, known)
+        posterior._normaliser = None
+        return posterior
+
+    def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
+        """Return the posterior field, and log P(e) = energy(e) + log Z(given e) − log Z."""
+        posterior = self._given(known)
+        after, prior = posterior.log_normaliser(), self.log_normaliser()
+        energy = self._energy(np.maximum(known, 0)[:, None, :])[:, 0]
+        contradiction = ((self._known >= 0) & (known >= 0) & (known != self._known)).any(axis=1)
+        nothing_new = ((known < 0) | (self._known >= 0)).all(axis=1)
+        value = np.where(nothing_new, 0.0, energy + after.value - prior.value)
+        value = np.where(contradiction, -np.inf, np.minimum(value, 0.0))
+        error = np.where(nothing_new, 0.0, np.hypot(after.standard_error, prior.standard_error))
+        return posterior, Estimate(value, error, nothing_new | (after.exact & prior.exact))
+
+    # ------------------------------------------------------------------ search
+
+    def search(self, limits: Limits, start: Mode | None = None) -> Mode:
+        """Return the mode of a closed form, or the best vector of branch and bound.
+
+        The budget is divided by the number of labels, since each is fixed in turn.
+        """
+        if limits.budget == 0:
+            return self._climbed()
+        return self._searched(max(1, min(limits.budget, WIDEST_FRONTIER) // self.n_labels))
+
+    def _climbed(self) -> Mode:
+        """Climb from the mode of the strongest forest, flipping one label at a time."""
+        parts = []
+        for kind, rows in self._parts():
+            for block in row_blocks(len(rows), self._search_cells(1)):
+                part = self[rows[block]]
+                found = part._forest_mode() if kind == "forest" else part._climb(part._searcher())
+                parts.append((rows[block], found))
+        return self._assembled(parts)
+
+    def _searched(self, width: int) -> Mode:
+        """Return the mode of a closed form, or the best vector of a search of ``width``."""
+        parts = []
+        for kind, rows in self._parts():
+            for block in row_blocks(len(rows), self._search_cells(width if kind == "draws" else 1)):
+                part = self[rows[block]]
+                if kind == "forest":
+                    found = part._forest_mode()
+                else:
+                    found = enumerated_mode(part) if kind == "table" else part._branch(width)
+                parts.append((rows[block], found))
+        return self._assembled(parts)
+
+    def _assembled(self, parts: list[tuple[Indices, Mode]]) -> Mode:
+        """Put the modes of blocks of rows together."""
+        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
+        log_prob, bound = np.empty(self.n_rows), np.empty(self.n_rows)
+        nodes = np.zeros(self.n_rows, dtype=np.int64)
+        for rows, part in parts:
+            labels[rows], log_prob[rows], bound[rows] = part.labels, part.log_prob, part.upper_bound
+            nodes[rows] = 0 if part.nodes is None else part.nodes
+        return Mode(labels, log_prob, bound, nodes)
+
+    def _forest_mode(self) -> Mode:
+        labels = self._forest().closed_mode().labels
+        log_prob = self._log_prob_of(labels)
+        return Mode(labels, log_prob, log_prob.copy())
+
+    def _searcher(self) -> FieldSearch:
+        """Return the search of rows that share their unknown labels."""
+        return FieldSearch(self.scores, self.coupling, self._known)
+
+    def _climb(self, searcher: FieldSearch) -> Mode:
+        labels = searcher.climb(self._forest().closed_mode().labels)
+        normaliser = self.log_normaliser()
+        log_prob = self._log_prob_of(labels)
+        bound = searcher.bound() - normaliser.value
+        bound = np.where(bound <= log_prob + TIE, log_prob, bound)
+        return certified(labels, log_prob, bound, normaliser.exact)
+
+    def _branch(self, width: int) -> Mode:
+        """Search rows that share their unknown labels, from where climbing ends."""
+        searcher = self._searcher()
+        start, normaliser = self._climb(searcher), self.log_normaliser().value
+        end = searcher.branch_and_bound(width, start.log_prob + normaliser)
+        labels = np.where(self._known >= 0, self._known, end.labels[:, 0])
+        found = self._log_prob_of(labels)
+        better = np.isfinite(end.energy[:, 0]) & (found > start.log_prob)
+        labels = np.where(better[:, None], labels, start.labels)
+        log_prob = np.where(better, found, start.log_prob)
+        bound = np.minimum(start.upper_bound, end.dropped - normaliser)
+        bound = np.where(bound <= log_prob + TIE, log_prob, bound)
+        return Mode(labels, log_prob, bound, end.nodes)
+
+    def _search_cells(self, width: int) -> int:
+        return 4 * self.n_labels * (width + self.n_labels)
+
+    def best_vectors(self, k: int, width: int | None = None) -> Ranked:
+        """Return the ``k`` best vectors that branch and bound ends with; a single one climbs."""
+        width = max(k, width or SEARCH_WIDTH)
+        if k == 1:
+            mode = self._searched(width)
+            return Ranked(mode.labels[:, None], mode.log_prob[:, None], mode.upper_bound)
+        labels = np.full((self.n_rows, k, self.n_labels), -1, dtype=np.int8)
+        log_prob = np.full((self.n_rows, k), -np.inf)
+        bound = np.full(self.n_rows, -np.inf)
+        for kind, rows in self._parts():
+            for block in row_blocks(len(rows), self._search_cells(width)):
+                at = rows[block]
+                part = self[at]
+                found = part._forest().top(k) if kind == "forest" else part._listed(k, width)
+                labels[at], log_prob[at], bound[at] = (
+                    found.labels,
+                    found.log_prob,
+                    found.upper_bound,
+                )
+        return Ranked(labels, log_prob, np.maximum(bound, log_prob[:, -1]))
+
+    def _listed(self, k: int, width: int) -> Ranked:
+        """List the vectors of rows that share their unknown labels."""
+        end = self._searcher().branch_and_bound(width, np.full(self.n_rows, -np.inf))
+        kept = min(k, end.energy.shape[1])
+        normaliser = self.log_normaliser().value
+        labels = np.full((self.n_rows, k, self.n_labels), -1, dtype=np.int8)
+        log_prob = np.full((self.n_rows, k), -np.inf)
+        known = self._known[:, None]
+        labels[:, :kept] = np.where(known >= 0, known, end.labels[:, :kept])
+        log_prob[:, :kept] = end.energy[:, :kept] - normaliser[:, None]
+        labels[np.isneginf(log_prob)] = -1
+        after = end.energy[:, k] if end.energy.shape[1] > k else np.full(self.n_rows, -np.inf)
+        return Ranked(labels, log_prob, np.maximum(end.dropped, after) - normaliser)
+
 
 def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
     """``coupling`` as a symmetric (L, L) matrix with zero diagonal."""
@@ -401,203 +452,86 @@ def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
     return matrix
 
 
-class ConditionedField(FieldForm):
-    """A field that can be conditioned."""
-
-    def _clamped(self, known: Labels) -> Self:
-        """Return the field of the other labels once ``known`` are known, its normaliser open."""
-        posterior = self[:]
-        fresh = (known >= 0) & (self._known < 0)
-        scores = self.scores.copy()
-        for label in range(self.n_labels):
-            positive = fresh[:, label] & (known[:, label] == 1)
-            scores += positive[:, None] * self.coupling[label]
-        posterior.scores = scores
-        posterior._known = np.where(self._known >= 0, self._known, known)
-        posterior._normaliser = None
-        return posterior
-
-    def _evidence_log_prob(self, known: Labels) -> Estimate:
-        posterior = self._clamped(known).log_normaliser()
-        prior = self.log_normaliser()
-        given = self._energy(np.maximum(known, 0)[:, None, :])[:, 0]
-        contradiction = ((self._known >= 0) & (known >= 0) & (known != self._known)).any(axis=1)
-        nothing_new = ((known < 0) | (self._known >= 0)).all(axis=1)
-        value = np.where(nothing_new, 0.0, given + posterior.value - prior.value)
-        value = np.where(contradiction, -np.inf, np.minimum(value, 0.0))
-        error = np.hypot(posterior.standard_error, prior.standard_error)
-        return Estimate(
-            value, np.where(nothing_new, 0.0, error), nothing_new | (posterior.exact & prior.exact)
-        )
-
-    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
-        return self._clamped(known)
+# ---------------------------------------------------------------------- forests
 
 
-# Partial vectors that `top` keeps in each row.
-SEARCH_WIDTH = 256
+def is_forest(coupling: Floats) -> bool:
+    """Whether no cycle of labels is coupled: edges + components = labels."""
+    n_components = int(connected_components(csr_array(coupling), directed=False)[0])
+    n_edges = int(np.count_nonzero(np.triu(coupling, 1)))
+    return n_edges + n_components == len(coupling)
 
 
-class SearchedField(ConditionedField):
-    """A field whose most probable vectors can be looked for.
+def strongest_forest(coupling: Floats) -> Indices:
+    """Parents of the spanning forest with the largest sum of absolute couplings; -1 for a root."""
+    # The lightest tree of negative weights is the heaviest; zero means no edge, as it should.
+    tree = minimum_spanning_tree(csr_array(-np.abs(np.triu(coupling, 1))))
+    parents = np.full(len(coupling), -1, dtype=np.int64)
+    component = connected_components(tree, directed=False)[1]
+    for root in np.unique(component, return_index=True)[1]:
+        reached, before = breadth_first_order(tree, root, directed=False)
+        parents[reached[1:]] = before[reached[1:]]
+    return parents
 
-    Its capabilities are `BranchesAndBounds`, `ListsVectors` and, where the couplings form a forest,
-    `DecomposesIntoTrees`.
+
+def edges_of(parents: Indices) -> Floats:
+    """(L, L) symmetric 0/1 mask of the edges of a forest."""
+    mask = np.zeros((len(parents), len(parents)))
+    children = np.flatnonzero(parents >= 0)
+    mask[children, parents[children]] = mask[parents[children], children] = 1.0
+    return mask
+
+
+def tree_logits(scores: Floats, coupling: Floats, parents: Indices, known: Labels) -> Floats:
+    """Log-odds (n, L, 2) of the tree of labels that a field over a forest is.
+
+    Children are summed out from the leaves up. A child with log-odds a, its own children summed
+    out, multiplies the odds of its parent by (1 + e^(a + v)) / (1 + e^a). A known label is already
+    in the scores of its neighbours and takes no part.
     """
-
-    def branch_and_bound(self, width: int) -> SearchedMode:
-        """Return the mode of a closed form, or the best vector of a search of ``width``."""
-        found = SearchedMode(
-            np.empty((self.n_rows, self.n_labels), dtype=np.int8),
-            np.empty(self.n_rows),
-            np.empty(self.n_rows),
-            np.zeros(self.n_rows, dtype=np.int64),
-        )
-        for kind, rows in self._parts():
-            for block in row_blocks(len(rows), self._search_cells(width if kind == "draws" else 1)):
-                part = self[rows[block]]
-                if kind == "forest":
-                    mode = part._forest_mode()
-                elif kind == "table":
-                    mode = part.exhaustive_mode(MAX_ENUMERATED)
-                else:
-                    mode = part._search(width)
-                    found.nodes[rows[block]] = mode.nodes
-                found.labels[rows[block]] = mode.labels
-                found.log_prob[rows[block]] = mode.log_prob
-                found.upper_bound[rows[block]] = mode.upper_bound
-        return found
-
-    def _forest_mode(self) -> Mode:
-        labels = self._forest().closed_mode().labels
-        log_prob = self._log_prob(labels)
-        return Mode(labels, log_prob, log_prob.copy())
-
-    def _search(self, width: int) -> SearchedMode:
-        """Search rows that share their unknown labels, from where climbing ends."""
-        relaxed = relax(self.scores, self.coupling, self._known)
-        start = self._climbed(relaxed)
-        normaliser = self.log_normaliser()
-        floor = start.log_prob + normaliser.value
-        end = branch_and_bound(relaxed, self._strongest_first(), width, floor)
-        labels = np.where(self._known >= 0, self._known, end.labels[:, 0])
-        found = self._log_prob(labels)
-        better = np.isfinite(end.energy[:, 0]) & (found > start.log_prob)
-        labels = np.where(better[:, None], labels, start.labels)
-        log_prob = np.where(better, found, start.log_prob)
-        bound = np.minimum(start.upper_bound, end.dropped - normaliser.value)
-        bound = np.where(bound <= log_prob + TIE, log_prob, bound)
-        return SearchedMode(labels, log_prob, bound, end.nodes)
-
-    def _climbed(self, relaxed: Relaxation) -> Mode:
-        """Climb from the mode of the strongest forest, flipping one label at a time."""
-        start = self._forest().closed_mode().labels
-        labels = climb(start, self.scores, self.coupling, self._known)
-        normaliser = self.log_normaliser()
-        log_prob = self._log_prob(labels)
-        bound = relaxed.bound() - normaliser.value
-        bound = np.where(bound <= log_prob + TIE, log_prob, bound)
-        return certified(labels, log_prob, bound, normaliser.exact)
-
-    def greedy_mode(self) -> Mode:
-        """Climb from the mode of the strongest forest, flipping one label at a time."""
-        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
-        log_prob, bound = np.empty(self.n_rows), np.empty(self.n_rows)
-        for kind, rows in self._parts():
-            for block in row_blocks(len(rows), self._search_cells(1)):
-                part = self[rows[block]]
-                if kind == "forest":
-                    mode = part._forest_mode()
-                else:
-                    relaxed = relax(part.scores, part.coupling, part._known)
-                    mode = part._climbed(relaxed)
-                labels[rows[block]] = mode.labels
-                log_prob[rows[block]], bound[rows[block]] = mode.log_prob, mode.upper_bound
-        return Mode(labels, log_prob, bound)
-
-    def _strongest_first(self) -> Indices:
-        """Return the labels with the strongest couplings first: they decide about the others."""
-        return np.argsort(-np.abs(self.coupling).sum(axis=1), kind="stable")
-
-    def _search_cells(self, width: int) -> int:
-        return 4 * self.n_labels * (width + self.n_labels)
-
-    def list_vectors(self, k: int) -> Ranked:
-        """Return the ``k`` best vectors that branch and bound ends with."""
-        labels = np.full((self.n_rows, k, self.n_labels), -1, dtype=np.int8)
-        log_prob = np.full((self.n_rows, k), -np.inf)
-        bound = np.full(self.n_rows, -np.inf)
-        width = max(k, SEARCH_WIDTH)
-        for kind, rows in self._parts():
-            for block in row_blocks(len(rows), self._search_cells(width)):
-                at = rows[block]
-                part = self[at]
-                if kind == "forest":
-                    top = part._forest().top(k)
-                    labels[at], log_prob[at], bound[at] = top.labels, top.log_prob, top.upper_bound
-                    continue
-                floor = np.full(len(at), -np.inf)
-                relaxed = relax(part.scores, part.coupling, part._known)
-                end = branch_and_bound(relaxed, part._strongest_first(), width, floor)
-                kept = min(k, end.energy.shape[1])
-                normaliser = part.log_normaliser().value
-                found = end.labels[:, :kept]
-                labels[at, :kept] = np.where(part._known[:, None] >= 0, part._known[:, None], found)
-                log_prob[at, :kept] = end.energy[:, :kept] - normaliser[:, None]
-                after = end.energy[:, k] if end.energy.shape[1] > k else np.full(len(at), -np.inf)
-                bound[at] = np.maximum(end.dropped, after) - normaliser
-        labels[np.isneginf(log_prob)] = -1
-        return Ranked(labels, log_prob, np.maximum(bound, log_prob[:, -1]))
+    free = known < 0
+    log_odds = scores.copy()
+    logits = np.empty((*scores.shape, 2))
+    for label in children_first(parents):
+        parent = parents[label]
+        own = log_odds[:, label]
+        v = np.zeros(len(scores))
+        if parent >= 0:
+            v = coupling[label, parent] * (free[:, label] & free[:, parent])
+            log_odds[:, parent] += np.logaddexp(0.0, own + v) - np.logaddexp(0.0, own)
+        logits[:, label, 0], logits[:, label, 1] = own, own + v
+    certain = np.where(known == 1, np.inf, -np.inf)
+    return np.where(free[:, :, None], logits, certain[:, :, None])
 
 
-class FieldJoint(SearchedField):
-    """P(y) ∝ exp(Σ_j s_j y_j + Σ_{i<j} V_ij y_i y_j): every label leans on every other.
+# ---------------------------------------------------------------------- annealed draws
 
-    **Exact** in every query where the coupled labels form a forest (it becomes a `TreeJoint`)
-    and, by enumeration, while at most 16 labels are unknown (20 for `log_prob` and `mode`). Beyond,
-    the normaliser is estimated by 1024 weighted draws (annealed importance sampling from the
-    strongest forest): `log_normaliser` gives it with its standard error, which is also that of
-    `log_prob`. Modes come from branch and bound, with a bound that always holds.
+# Steps in which the couplings outside the forest are turned on.
+STEPS = 24
 
-    Evidence goes into the scores of the labels coupled to it, so a posterior is a field again; it
-    is judged anew which rows are exact, as known labels may leave a forest.
 
-    Parameters
-    ----------
-    scores : (n, L) array
-        Log-odds of each label when all others are 0.
-    coupling : (L, L) array
-        Symmetric with zero diagonal: what two labels add to each other's log-odds.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+def forest_of(scores: Floats, coupling: Floats, known: Labels, rows: RowOptions) -> TreeJoint:
+    """Return the field without the couplings outside its strongest forest."""
+    parents = strongest_forest(coupling)
+    return TreeJoint(tree_logits(scores, coupling, parents, known), parents, **rows)
 
-    Examples
-    --------
-    Three labels that like to come together:
 
-    >>> import numpy as np
-    >>> joint = FieldJoint(np.array([[-2.5, -2.5, -2.5]]), 2.0 * (1 - np.eye(3)))
-    >>> joint.mode().labels
-    array([[0, 0, 0]], dtype=int8)
-    >>> joint.marginals().round(3)
-    array([[0.25, 0.25, 0.25]])
-    >>> joint.condition({0: 1}).marginals().round(3)
-    array([[1.   , 0.674, 0.674]])
-    """
-
-    def __init__(
-        self,
-        scores: npt.ArrayLike,
-        coupling: npt.ArrayLike,
-        *,
-        label_names: Sequence[str] | None = None,
-        row_ids: npt.ArrayLike | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        super().__init__(
-            check_log_odds(scores, "scores"),
-            coupling,
-            label_names=label_names,
-            row_ids=row_ids,
-            n_threads=n_threads,
-        )
+def anneal(
+    scores: Floats, coupling: Floats, forest: TreeJoint, known: Labels, k: int, seed: int
+) -> tuple[Labels, Floats]:
+    """Return (n, k, L) draws and their (n, k) log-weights, whose mean is Z / Z of the forest."""
+    inside = edges_of(forest.parents) * coupling
+    labels, log_weight = forest.sample(k, seed), np.empty((len(scores), k))
+    seeds = np.array([derive_seed(seed, step) for step in range(STEPS)], dtype=np.uint64)
+    native.field_anneal(
+        scores,
+        inside,
+        coupling - inside,
+        known,
+        forest.row_ids,
+        seeds,
+        labels,
+        log_weight,
+        forest.n_threads,
+    )
+    return labels, log_weight

@@ -1,23 +1,21 @@
-"""Relaxation, branch and bound, climbing: the searcher a field holds.
+"""FieldSearch: relaxation, branch and bound, and climbing, which a field holds.
 
-An upper bound on the energy of a field, row by row.
-
-Every coupling is replaced by terms of single labels that are never smaller, so a maximum label by
-label bounds the field from above:
+An upper bound on the energy of a field, row by row: every coupling is replaced by terms of single
+labels that are never smaller, so a maximum label by label bounds the field from above:
 
     v > 0:   v y_i y_j  ≤  t y_i + (v − t) y_j          0 ≤ t ≤ v
     v < 0:   v y_i y_j  ≤  a − a y_i − a y_j            0 ≤ a ≤ −v
 
 The splits t and a are chosen row by row to make the bound small (the dual of the linear programme
 over pairs of labels, by coordinate descent). What a split gives away comes back as soon as both
-labels are fixed, or one of them: so bounds of partial vectors are tighter than that of none.
-
-The mode of a field with cycles: branch and bound over all rows at once, and hill climbing.
+labels are fixed, or one of them: so bounds of partial vectors are tighter than the bound of none.
+Branch and bound fixes label after label, in all rows at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +23,55 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 
 # Passes over all couplings that choose their splits; later passes hardly lower the bound.
 PASSES = 12
+# A bound above a vector's value by less than this may be rounding.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class FieldSearch:
+    """The search of rows with scores (n, L) and known labels, coupled by an (L, L) matrix."""
+
+    scores: Floats
+    coupling: Floats
+    known: Labels
+
+    @cached_property
+    def relaxed(self) -> Relaxation:
+        """The field under its upper bound."""
+        return relax(self.scores, self.coupling, self.known)
+
+    def bound(self) -> Floats:
+        """Return an energy (n,) that no label vector exceeds."""
+        return self.relaxed.bound()
+
+    def branch_and_bound(self, width: int, floor: Floats) -> Frontier:
+        """Search with ``width`` partial vectors for energies above the floor (n,)."""
+        # Labels with the strongest couplings come first: they decide about the others.
+        order = np.argsort(-np.abs(self.coupling).sum(axis=1), kind="stable")
+        return branch_and_bound(self.relaxed, order, width, floor)
+
+    def climb(self, start: Labels) -> Labels:
+        """Flip single labels of (n, L) vectors as long as one of them makes a row more probable."""
+        labels = start.copy()
+        free = self.known < 0
+        field = self.scores.copy()
+        for label in range(labels.shape[1]):
+            active = labels[:, label] * free[:, label]
+            field += active[:, None] * self.coupling[label]
+        rows = np.arange(len(labels))
+        while len(rows):
+            gain = np.where(labels[rows] == 1, -field[rows], field[rows])
+            gain = np.where(free[rows], gain, -np.inf)
+            best = gain.argmax(axis=1)
+            improves = gain[np.arange(len(rows)), best] > TIE
+            rows, best = rows[improves], best[improves]
+            sign = 1.0 - 2.0 * labels[rows, best]
+            labels[rows, best] ^= 1
+            field[rows] += sign[:, None] * self.coupling[best]
+        return labels
+
+
+# ---------------------------------------------------------------------- the bound
 
 
 @dataclass(frozen=True)
@@ -51,22 +98,17 @@ class Relaxation:
 
 def relax(scores: Floats, coupling: Floats, known: Labels) -> Relaxation:
     """Choose the splits of all couplings between labels that are not known."""
-    free = known < 0
-    # A known label takes no part: its value counts as 0, and what it adds is in the scores.
-    gain, constant = np.where(free, scores, -np.inf), np.zeros(len(scores))
-    edges = [_Edge(i, j, coupling[i, j], free) for i, j in np.argwhere(np.triu(coupling, 1))]
-    for edge in edges:
-        edge.give(gain, constant, np.where(edge.positive, edge.v / 2, 0.0))
+    splits = _Splits(scores, coupling, known)
     for _ in range(PASSES):
-        for edge in edges:
-            edge.balance(gain, constant)
+        for edge in splits.edges:
+            splits.balance(edge)
     n, n_labels = scores.shape
     loss = np.zeros((n, n_labels, 2, n_labels, 2))
-    for edge in edges:
+    for edge in splits.edges:
         pair = edge.loss()
         loss[:, edge.i, :, edge.j, :] = pair
         loss[:, edge.j, :, edge.i, :] = pair.transpose(0, 2, 1)
-    return Relaxation(constant, gain, loss)
+    return Relaxation(splits.constant, splits.gain, loss)
 
 
 class _Edge:
@@ -78,25 +120,6 @@ class _Edge:
         self.positive = self.v > 0
         self.share = np.zeros(len(self.v))
 
-    def give(self, gain: Floats, constant: Floats, share: Floats, sign: float = 1.0) -> None:
-        """Add the terms of the split ``share`` to the labels (or take them back)."""
-        gain[:, self.i] += sign * np.where(self.positive, share, -share)
-        gain[:, self.j] += sign * np.where(self.positive, self.v - share, -share)
-        constant += sign * np.where(self.positive, 0.0, share)
-        self.share = share
-
-    def balance(self, gain: Floats, constant: Floats) -> None:
-        """Choose the best split while all others stay.
-
-        Both labels are left with the same where that is possible: a minimum of the bound, and one
-        from which the next coupling can go on.
-        """
-        self.give(gain, constant, self.share, -1.0)
-        coupled = self.v != 0
-        own, other = (np.where(coupled, gain[:, label], 0.0) for label in (self.i, self.j))
-        best = np.where(self.positive, (other + self.v - own) / 2, (own + other) / 2)
-        self.give(gain, constant, np.clip(best, 0.0, np.abs(self.v)))
-
     def loss(self) -> Floats:
         """Return the coupling minus its split, (n, 2, 2): never positive."""
         pair = np.zeros((len(self.v), 2, 2))
@@ -107,8 +130,40 @@ class _Edge:
         return pair
 
 
-# A bound above a vector's value by less than this may be rounding.
-TIE = 1e-9
+class _Splits:
+    """The splits of all couplings, and what they add to each label and to the constant."""
+
+    def __init__(self, scores: Floats, coupling: Floats, known: Labels) -> None:
+        free = known < 0
+        # A known label takes no part: its value counts as 0, and what it adds is in the scores.
+        self.gain: Floats = np.where(free, scores, -np.inf)
+        self.constant = np.zeros(len(scores))
+        pairs = np.argwhere(np.triu(coupling, 1))
+        self.edges = [_Edge(i, j, coupling[i, j], free) for i, j in pairs]
+        for edge in self.edges:
+            self._give(edge, np.where(edge.positive, edge.v / 2, 0.0))
+
+    def _give(self, edge: _Edge, share: Floats, sign: float = 1.0) -> None:
+        """Add the terms of the split ``share`` to the labels (or take them back)."""
+        self.gain[:, edge.i] += sign * np.where(edge.positive, share, -share)
+        self.gain[:, edge.j] += sign * np.where(edge.positive, edge.v - share, -share)
+        self.constant += sign * np.where(edge.positive, 0.0, share)
+        edge.share = share
+
+    def balance(self, edge: _Edge) -> None:
+        """Choose the best split while all others stay.
+
+        Both labels are left with the same where that is possible: a minimum of the bound, and one
+        from which the next coupling can go on.
+        """
+        self._give(edge, edge.share, -1.0)
+        coupled = edge.v != 0
+        own, other = (np.where(coupled, self.gain[:, label], 0.0) for label in (edge.i, edge.j))
+        best = np.where(edge.positive, (other + edge.v - own) / 2, (own + other) / 2)
+        self._give(edge, np.clip(best, 0.0, np.abs(edge.v)))
+
+
+# ---------------------------------------------------------------------- branch and bound
 
 
 @dataclass(frozen=True)
@@ -171,24 +226,3 @@ def branch_and_bound(field: Relaxation, order: Indices, width: int, floor: Float
         dropped,
         nodes,
     )
-
-
-def climb(labels: Labels, scores: Floats, coupling: Floats, known: Labels) -> Labels:
-    """Flip single labels of (n, L) ``labels`` as long as one of them makes a row more probable."""
-    labels = labels.copy()
-    free = known < 0
-    field = scores.copy()
-    for label in range(labels.shape[1]):
-        active = labels[:, label] * free[:, label]
-        field += active[:, None] * coupling[label]
-    rows = np.arange(len(labels))
-    while len(rows):
-        gain = np.where(labels[rows] == 1, -field[rows], field[rows])
-        gain = np.where(free[rows], gain, -np.inf)
-        best = gain.argmax(axis=1)
-        improves = gain[np.arange(len(rows)), best] > TIE
-        rows, best = rows[improves], best[improves]
-        sign = 1.0 - 2.0 * labels[rows, best]
-        labels[rows, best] ^= 1
-        field[rows] += sign[:, None] * coupling[best]
-    return labels

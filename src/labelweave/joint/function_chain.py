@@ -1,42 +1,288 @@
-"""Conditionals that only a Python function evaluates: walks, beams, best-first, populations.
+"""Conditionals of a chain that only a Python function can evaluate.
 
-Best-first search over prefixes in Python, for conditionals that only Python can evaluate.
-
-No later label can raise the probability of a prefix: that is all the bound there is without
-knowing the conditionals. All rows advance together, so that the conditionals are evaluated for many
-prefixes at once.
-
-Chains of conditionals that only a Python function can evaluate.
+Walks along the chain, beams, best-first search and populations are in NumPy. Rows advance together,
+so that the function is called for many prefixes at once.
 """
 
 from __future__ import annotations
 
+import copy
 import heapq
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
-from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._common.checks import check_whole_number
-from labelweave.joint.chain import (
-    LogOdds,
-    Populations,
-    SearchedChain,
-    beam,
-    beam_search,
-    expand,
-    grid_log_odds,
-    walk,
-    walk_populations,
-)
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave.joint.capabilities import Limits
+from labelweave.joint.conditionals import LogOdds, Populations, check_order, grid_log_odds
 from labelweave.joint.enumeration import row_blocks
-from labelweave.joint.quantities import bernoulli_log_prob
-from labelweave.joint.results import Ranked, SearchedMode, SearchLimits
+from labelweave.joint.quantities import bernoulli_log_prob, row_uniforms
+from labelweave.joint.results import Mode, Ranked
+
+# Prefixes up to which all rows are searched together: many may wait by then.
+_TOGETHER = 1000
+
+
+class FunctionConditionals:
+    """Conditionals ``function(label, rows, prefix)``; ``rows`` are positions in the first batch."""
+
+    def __init__(
+        self,
+        function: LogOdds,
+        n_rows: int,
+        n_labels: int,
+        order: npt.ArrayLike | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.function = function
+        self.order = check_order(order, n_labels)
+        self.n_threads = int(n_threads)
+        self._position = np.arange(n_rows, dtype=np.int64)
+
+    @property
+    def linear(self) -> tuple[Floats, Floats] | None:
+        return None
+
+    def take(self, rows: Indices) -> Self:
+        part = copy.copy(self)
+        part._position = self._position[rows]
+        return part
+
+    def scaled(self, factor: float) -> Self:
+        part = copy.copy(self)
+        part.function = partial(_times, factor, self.function)
+        return part
+
+    def ancestors(self, labels: Indices) -> Indices:
+        """Return every earlier label: what a function looks at is not visible from outside."""
+        positions = np.flatnonzero(np.isin(self.order, labels))
+        return self.order[: positions[-1] + 1] if len(positions) else self.order[:0]
+
+    # ------------------------------------------------------------------ probabilities
+
+    def log_odds_of(self, label: int, rows: Indices, prefix: Labels) -> Floats:
+        if len(rows) == 0:
+            return np.zeros(0)
+        z = np.asarray(self.function(label, self._position[rows], prefix), dtype=np.float64)
+        if z.shape != (len(rows),) or np.isnan(z).any():
+            raise ValueError(
+                f"log_odds(label={label}, ...) must return {len(rows)} numbers, one per entry of "
+                f"rows and none of them NaN; got shape {z.shape}"
+            )
+        return z
+
+    def log_odds(self, vectors: Labels) -> Floats:
+        log_odds = np.empty(vectors.shape)
+        for position, label in enumerate(self.order):
+            before = self.order[:position]
+            log_odds[:, :, label] = grid_log_odds(self.log_odds_of, int(label), vectors, before)
+        return log_odds
+
+    def log_joint(self, vectors: Labels) -> Floats:
+        return walk(self.log_odds_of, self.order, vectors, _never)[1]
+
+    def table(self, known: Labels, free: Indices, order: Indices) -> Floats:
+        labels = np.zeros((len(known), 1, len(self.order)), dtype=np.int8)
+        log_prob = np.zeros((len(known), 1))
+        column = np.zeros(1, dtype=np.int64)
+        for position, label in enumerate(order):
+            labels, log_prob = expand(
+                self.log_odds_of,
+                int(label),
+                order[:position],
+                known[:, label],
+                labels,
+                log_prob,
+            )
+            if label in free:
+                column = np.concatenate([column, column | (1 << np.searchsorted(free, label))])
+            else:
+                # Known in every row: exactly one of the two halves is possible.
+                half = known[:, label, None] * np.int64(len(column)) + np.arange(len(column))
+                log_prob = np.take_along_axis(log_prob, half, axis=1)
+                labels = np.take_along_axis(labels, half[:, :, None], axis=1)
+        out = np.empty_like(log_prob)
+        out[:, column] = log_prob
+        return out
+
+    def cardinality(self, *, by_label: bool) -> Floats | None:
+        return None
+
+    # ------------------------------------------------------------------ draws
+
+    def complete(self, vectors: Labels, row_ids: Indices, seed: int) -> tuple[Labels, Floats]:
+        n_labels = len(self.order)
+        uniforms = row_uniforms(row_ids, seed, vectors.shape[1], n_labels, self.n_threads)
+
+        def draw(label: int, log_odds: Floats) -> Labels:
+            # u < σ(z), written so that it agrees with comparing log-odds and cannot overflow.
+            u = uniforms[:, :, label]
+            return (np.log(u) - np.log1p(-u) < log_odds).astype(np.int8)
+
+        labels, log_weight, _ = walk(self.log_odds_of, self.order, vectors, draw)
+        return labels, log_weight
+
+    def populate(
+        self,
+        known: Labels,
+        order: Indices,
+        sizes: tuple[int, int],
+        row_ids: Indices,
+        seed: int,
+        *,
+        vectors: bool = True,
+    ) -> Populations:
+        uniforms = row_uniforms(row_ids, seed, 2 * sizes[0], len(self.order), self.n_threads)
+        return walk_populations(self.log_odds_of, order, known, uniforms, sizes[1])
+
+    # ------------------------------------------------------------------ search
+
+    def search(
+        self,
+        known: Labels,
+        limits: Limits,
+        floor: Floats,
+        log_mass: Floats,
+        start: Labels | None = None,
+    ) -> Mode:
+        """Search all rows together while few prefixes can wait, then the hard ones in blocks.
+
+        So the function is called for many prefixes at once, and memory stays bounded.
+        """
+        if limits.budget == 0:
+            return self._greedy(known, log_mass)
+        first = replace(limits, budget=min(limits.budget, _TOGETHER))
+        found = self._search_together(known, first, floor, log_mass)
+        assert found.nodes is not None
+        spent = np.flatnonzero(found.nodes >= first.budget)
+        if first.budget == limits.budget or len(spent) == 0:
+            return found
+        labels, nodes = found.labels.copy(), found.nodes.copy()
+        log_joint, bound = found.log_prob.copy(), found.upper_bound.copy()
+        for block in row_blocks(len(spent), min(limits.budget, 2**40)):
+            rows = spent[block]
+            again = self.take(rows)._search_together(
+                known[rows], limits, floor[rows], log_mass[rows]
+            )
+            assert again.nodes is not None
+            labels[rows], nodes[rows] = again.labels, again.nodes
+            log_joint[rows], bound[rows] = again.log_prob, again.upper_bound
+        return Mode(labels, log_joint, bound, nodes)
+
+    def _greedy(self, known: Labels, log_mass: Floats) -> Mode:
+        """Return greedy vectors; no vector is more probable than all of them together."""
+        labels, given, chosen = walk(self.log_odds_of, self.order, known[:, None, :], _likelier)
+        return Mode(labels[:, 0], given[:, 0] + chosen[:, 0], log_mass)
+
+    def _search_together(
+        self, known: Labels, limits: Limits, floor: Floats, log_mass: Floats
+    ) -> Mode:
+        search = PrefixSearch(self.log_odds_of, self.order, known, limits, floor)
+        return search.run(self._greedy(known, log_mass), log_mass)
+
+    def beam(self, known: Labels, k: int, width: int) -> Ranked:
+        parts = [
+            beam_search(self.take(rows).log_odds_of, self.order, known[rows], k, width)
+            for rows in self._blocks(width)
+        ]
+        return Ranked(
+            np.concatenate([part.labels for part in parts]),
+            np.concatenate([part.log_prob for part in parts]),
+            np.concatenate([part.upper_bound for part in parts]),
+        )
+
+    def _blocks(self, width: int) -> list[Indices]:
+        n = len(self._position)
+        blocks = row_blocks(n, 4 * width * len(self.order)) or [slice(0, 0)]
+        return [np.arange(n, dtype=np.int64)[block] for block in blocks]
+
+
+def _times(factor: float, log_odds: LogOdds, label: int, rows: Indices, prefix: Labels) -> Floats:
+    return factor * np.asarray(log_odds(label, rows, prefix), dtype=np.float64)
+
+
+def _never(label: int, log_odds: Floats) -> Labels:
+    return np.zeros(log_odds.shape, dtype=np.int8)
+
+
+def _likelier(label: int, log_odds: Floats) -> Labels:
+    return (log_odds > 0).astype(np.int8)
+
+
+# ---------------------------------------------------------------------- walks and beams
+
+
+def walk(
+    log_odds: LogOdds, order: Indices, vectors: Labels, choose: Callable[[int, Floats], Labels]
+) -> tuple[Labels, Floats, Floats]:
+    """Replace every -1 of (n, k, L) vectors by ``choose(label, log-odds)``.
+
+    Return these vectors, and the log-probabilities (n, k) of the given and of the chosen labels.
+    """
+    labels = vectors.copy()
+    given_total = np.zeros(labels.shape[:2])
+    chosen_total = np.zeros(labels.shape[:2])
+    for position, label in enumerate(order):
+        z = grid_log_odds(log_odds, int(label), labels, order[:position])
+        given = labels[:, :, label] >= 0
+        labels[:, :, label] = np.where(given, labels[:, :, label], choose(int(label), z))
+        contribution = bernoulli_log_prob(labels[:, :, label], z)
+        given_total += np.where(given, contribution, 0.0)
+        chosen_total += np.where(given, 0.0, contribution)
+    return labels, given_total, chosen_total
+
+
+def expand(
+    log_odds: LogOdds, label: int, before: Indices, known: Labels, labels: Labels, log_prob: Floats
+) -> tuple[Labels, Floats]:
+    """Both continuations of every prefix: first all with label 0, then all with label 1.
+
+    ``known`` (n,) makes the continuation that contradicts it impossible.
+    """
+    z = grid_log_odds(log_odds, label, labels, before)
+    longer, totals = [], []
+    for value in (0, 1):
+        continued = labels.copy()
+        continued[:, :, label] = value
+        total = log_prob + bernoulli_log_prob(continued[:, :, label], z)
+        total[(known >= 0) & (known != value)] = -np.inf
+        longer.append(continued)
+        totals.append(total)
+    return np.concatenate(longer, axis=1), np.concatenate(totals, axis=1)
+
+
+def beam_search(log_odds: LogOdds, order: Indices, known: Labels, k: int, width: int) -> Ranked:
+    """Return the k best vectors of a beam search that keeps ``width`` prefixes at every label.
+
+    A vector can only be missed through a prefix that was dropped, and is at most as probable as
+    that prefix: the best dropped prefix bounds everything that is not listed.
+    """
+    n, n_labels = known.shape
+    labels = np.zeros((n, 1, n_labels), dtype=np.int8)
+    log_prob = np.zeros((n, 1))
+    dropped = np.full(n, -np.inf)
+    for position, label in enumerate(order):
+        labels, log_prob = expand(
+            log_odds, int(label), order[:position], known[:, label], labels, log_prob
+        )
+        keep = k if position == len(order) - 1 else width
+        ranking = np.argsort(-log_prob, axis=1, kind="stable")
+        log_prob = np.take_along_axis(log_prob, ranking, axis=1)
+        if log_prob.shape[1] > keep:
+            dropped = np.maximum(dropped, log_prob[:, keep])
+        log_prob = log_prob[:, :keep]
+        labels = np.take_along_axis(labels, ranking[:, :keep, None], axis=1)
+    labels[np.isneginf(log_prob)] = -1
+    return Ranked(labels, log_prob, np.maximum(dropped, log_prob[:, -1]))
+
+
+# ---------------------------------------------------------------------- best-first search
 
 # Prefixes of one row that are extended together: a call costs much more than a prefix in vain.
 BATCH = 16
@@ -56,7 +302,7 @@ class PrefixSearch:
     """The search of a batch of rows that agree with ``known``."""
 
     def __init__(
-        self, log_odds: LogOdds, order: Indices, known: Labels, limits: SearchLimits, floor: Floats
+        self, log_odds: LogOdds, order: Indices, known: Labels, limits: Limits, floor: Floats
     ) -> None:
         self.log_odds = log_odds
         self.order = order
@@ -69,12 +315,12 @@ class PrefixSearch:
         self.skipped = np.full(n, -np.inf)
         self.nodes = np.zeros(n, dtype=np.int64)
 
-    def run(self, labels: Labels, log_prob: Floats, log_mass: Floats) -> SearchedMode:
-        """Improve on the vectors given (in place) and return them with what is proven."""
-        self.labels, self.best = labels, log_prob
+    def run(self, start: Mode, log_mass: Floats) -> Mode:
+        """Improve on the vectors given and return the best ones with what is proven."""
+        self.labels, self.best = start.labels.copy(), start.log_prob.copy()
         deadline = time.monotonic() + self.limits.seconds
-        others = _remaining_mass(log_mass, log_prob)
-        active = [row for row in range(len(labels)) if others[row] > self._cut(row)]
+        others = _remaining_mass(log_mass, self.best)
+        active = [row for row in range(len(self.best)) if others[row] > self._cut(row)]
         while active:
             self._extend(active)
             active = [row for row in active if self._goes_on(row)]
@@ -84,9 +330,8 @@ class PrefixSearch:
         bound = np.maximum(self.skipped, np.array(waiting).reshape(-1))
         bound = np.minimum(bound, _remaining_mass(log_mass, self.best))
         proven = bound <= self.best + ROUNDING * (1 + np.abs(self.best))
-        return SearchedMode(
-            labels, self.best, np.where(proven, self.best, np.maximum(bound, self.best)), self.nodes
-        )
+        bound = np.where(proven, self.best, np.maximum(bound, self.best))
+        return Mode(self.labels, self.best, bound, self.nodes)
 
     def _cut(self, row: int) -> float:
         """Prefixes that are not more probable than this are not worth a look."""
@@ -149,184 +394,122 @@ def _remaining_mass(log_mass: Floats, log_prob: Floats) -> Floats:
     return np.where(np.isnan(rest), -np.inf, rest)
 
 
-# Prefixes up to which all rows are searched together: many may wait by then.
-_TOGETHER = 1000
+# ---------------------------------------------------------------------- populations
 
 
-class GeneralChain(SearchedChain):
-    """P(y) = Π_j P(y_j | earlier labels) for conditionals of any kind.
+def walk_populations(
+    log_odds: LogOdds, order: Indices, known: Labels, uniforms: Floats, size: int
+) -> Populations:
+    """Walk populations of ``size`` prefixes of rows whose ``known`` labels are the same ones.
 
-    Parameters
-    ----------
-    log_odds : callable
-        ``log_odds(label, rows, prefix)`` returns the log-odds of ``label``, one for each entry of
-        ``rows``. ``rows`` are positions in the batch this object was made with, ``prefix`` is a
-        ``(len(rows), L)`` int8 array in which only labels earlier in ``order`` are set. ±inf says
-        that the label is certain.
-    n_rows, n_labels : int
-    order : (L,) array of int, optional
-        The labels in the order of the chain; by default 0 … L−1.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+    ``uniforms`` (n, 2 r, L) are the numbers by which prefixes are drawn, two for each population.
     """
-
-    def __init__(
-        self,
-        log_odds: LogOdds,
-        n_rows: int,
-        n_labels: int,
-        order: npt.ArrayLike | None = None,
-        *,
-        label_names: Sequence[str] | None = None,
-        row_ids: npt.ArrayLike | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        super().__init__(
-            check_whole_number(n_rows, "n_rows", 0),
-            check_whole_number(n_labels, "n_labels"),
-            order,
-            label_names=label_names,
-            row_ids=row_ids,
-            n_threads=n_threads,
-        )
-        self.log_odds = log_odds
-        self._position = np.arange(n_rows, dtype=np.int64)
-
-    def _take(self, index: Indices) -> Self:
-        part = super()._take(index)
-        part._position = self._position[index]
-        return part
-
-    def conditional_log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
-        """Return the log-odds of ``label`` in ``rows`` given the labels set in ``prefix``."""
-        if len(rows) == 0:
-            return np.zeros(0)
-        z = np.asarray(self.log_odds(label, self._position[rows], prefix), dtype=np.float64)
-        if z.shape != (len(rows),) or np.isnan(z).any():
-            raise ValueError(
-                f"log_odds(label={label}, ...) must return {len(rows)} numbers, one per entry of "
-                f"rows and none of them NaN; got shape {z.shape}"
-            )
-        return z
-
-    def _scaled(self, factor: float) -> Self:
-        chain = self[:]
-        chain.log_odds = partial(_times, factor, self.log_odds)
-        return chain
-
-    def _prefix_log_odds(self, labels: Labels) -> Floats:
-        log_odds = np.empty(labels.shape)
-        for position, label in enumerate(self.order):
-            before = self.order[:position]
-            log_odds[:, :, label] = grid_log_odds(
-                self.conditional_log_odds, int(label), labels, before
-            )
-        return log_odds
-
-    def _log_joint(self, labels: Labels) -> Floats:
-        def never(label: int, log_odds: Floats) -> Labels:
-            return np.zeros(log_odds.shape, dtype=np.int8)
-
-        return walk(self.conditional_log_odds, self.order, labels[:, None, :].copy(), never)[0][
-            :, 0
-        ]
-
-    def _complete(self, labels: Labels, seed: int) -> Floats:
-        uniforms = self._uniforms(seed, labels.shape[1], self.n_labels)
-
-        def draw(label: int, log_odds: Floats) -> Labels:
-            # u < σ(z), written so that it agrees with comparing log-odds and cannot overflow.
-            u = uniforms[:, :, label]
-            return (np.log(u) - np.log1p(-u) < log_odds).astype(np.int8)
-
-        return walk(self.conditional_log_odds, self.order, labels, draw)[0]
-
-    def _populate(
-        self,
-        known: Labels,
-        order: Indices,
-        sizes: tuple[int, int],
-        seed: int,
-        *,
-        vectors: bool = True,
-    ) -> Populations:
-        uniforms = self._uniforms(seed, 2 * sizes[0], self.n_labels)
-        return walk_populations(self.conditional_log_odds, order, known, uniforms, sizes[1])
-
-    def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
-        def likelier(label: int, log_odds: Floats) -> Labels:
-            return (log_odds > 0).astype(np.int8)
-
-        given, chosen = walk(self.conditional_log_odds, self.order, labels[:, None, :], likelier)
-        # No vector that agrees with the evidence is more probable than the evidence.
-        bound = np.where(self._normaliser.exact, self._normaliser.value, 0.0)
-        return given[:, 0] + chosen[:, 0], bound
-
-    def _log_joint_table(self, known: Labels, free: Indices, order: Indices) -> Floats:
-        labels = np.zeros((self.n_rows, 1, self.n_labels), dtype=np.int8)
-        log_prob = np.zeros((self.n_rows, 1))
-        column = np.zeros(1, dtype=np.int64)
-        for position, label in enumerate(order):
-            labels, log_prob = expand(
-                self.conditional_log_odds,
-                int(label),
-                order[:position],
-                known[:, label],
-                labels,
-                log_prob,
-            )
-            if label in free:
-                column = np.concatenate([column, column | (1 << np.searchsorted(free, label))])
-            else:
-                # Known in every row: exactly one of the two halves is possible.
-                half = known[:, label, None] * np.int64(len(column)) + np.arange(len(column))
-                log_prob = np.take_along_axis(log_prob, half, axis=1)
-                labels = np.take_along_axis(labels, half[:, :, None], axis=1)
-        out = np.empty_like(log_prob)
-        out[:, column] = log_prob
-        return out
-
-    def _search(self, limits: SearchLimits, floor: Floats, log_mass: Floats) -> SearchedMode:
-        # All rows together while few prefixes can wait, then the hard ones in blocks: so the
-        # conditionals are evaluated for many prefixes at once and memory stays bounded.
-        first = replace(limits, budget=min(limits.budget, _TOGETHER))
-        found = self._search_together(first, floor, log_mass)
-        spent = np.flatnonzero(found.nodes >= first.budget)
-        if first.budget == limits.budget or len(spent) == 0:
-            return found
-        for block in row_blocks(len(spent), min(limits.budget, 2**40)):
-            rows = spent[block]
-            again = self[rows]._search_together(limits, floor[rows], log_mass[rows])
-            found.labels[rows], found.nodes[rows] = again.labels, again.nodes
-            found.log_prob[rows], found.upper_bound[rows] = again.log_prob, again.upper_bound
-        return found
-
-    def _search_together(
-        self, limits: SearchLimits, floor: Floats, log_mass: Floats
-    ) -> SearchedMode:
-        labels = self._known.copy()
-        log_joint, _ = self._follow(labels)
-        search = PrefixSearch(self.conditional_log_odds, self.order, self._known, limits, floor)
-        return search.run(labels, log_joint, log_mass)
-
-    def _beam_search(self, width: int) -> tuple[Labels, Floats]:
-        labels = np.empty_like(self._known)
-        dropped = np.empty(self.n_rows)
-        for block in row_blocks(self.n_rows, 4 * width * self.n_labels):
-            part = self[block]
-            labels[block], dropped[block] = beam(
-                part.conditional_log_odds, part.order, part._known, width
-            )
-        return labels, dropped
-
-    def _beam_list(self, k: int, width: int) -> Ranked:
-        return beam_search(self.conditional_log_odds, self.order, self._known, k, width)
-
-    def _ancestors(self, labels: Indices) -> Indices:
-        """Every earlier label: what a conditional depends on is not visible from outside."""
-        positions = np.flatnonzero(np.isin(self.order, labels))
-        return self.order[: positions[-1] + 1] if len(positions) else self.order[:0]
+    n, r, n_labels = len(known), uniforms.shape[1] // 2, known.shape[1]
+    rows = np.repeat(np.arange(n), r)
+    out = Populations.empty(known, r, size)
+    labels, weight = np.zeros((n * r, 1, n_labels), dtype=np.int8), np.ones((n * r, 1))
+    log_evidence, quantum = np.zeros(n * r), np.zeros(n * r)
+    for label in order.tolist():
+        z, held = np.zeros(weight.shape), weight > 0
+        z[held] = log_odds(label, np.repeat(rows, held.sum(axis=1)), labels[held])
+        value = known[rows, label]
+        if (value >= 0).any():
+            labels[:, :, label] = value[:, None]
+            weight, gain = _observed(weight, bernoulli_log_prob(labels[:, :, label], z))
+            log_evidence += gain
+            out.marginals[:, :, label] = known[:, None, label]
+            continue
+        zero, one = weight * expit(-z), weight * expit(z)
+        out.marginals[:, :, label] = np.minimum(_total(one), 1.0).reshape(n, r)
+        uniform = uniforms[:, :, label].reshape(n * r, 2)
+        zero, one = _lighter_drawn(zero, one, weight, quantum, uniform[:, 0])
+        children, quantum = _cut(np.concatenate([zero, one], axis=1), size, quantum, uniform[:, 1])
+        labels, weight = _handed_on(labels, label, children)
+    out.log_evidence[:], out.quantum[:] = log_evidence.reshape(n, r), quantum.reshape(n, r)
+    left = weight.shape[1]
+    out.labels[:, :, :left][..., order] = labels.reshape(n, r, left, n_labels)[..., order]
+    with np.errstate(divide="ignore"):
+        log_weight = log_evidence[:, None] + np.log(weight)
+    out.log_weight[:] = -np.inf
+    out.log_weight[:, :, :left] = log_weight.reshape(n, r, left)
+    return out
 
 
-def _times(factor: float, log_odds: LogOdds, label: int, rows: Indices, prefix: Labels) -> Floats:
-    return factor * np.asarray(log_odds(label, rows, prefix), dtype=np.float64)
+def _total(weight: Floats) -> Floats:
+    """Add up from left to right: zeros, of which other rows may add some, leave no trace."""
+    return np.asarray(np.cumsum(weight, axis=1)[:, -1])
+
+
+def _handed_on(labels: Labels, label: int, children: Floats) -> tuple[Labels, Floats]:
+    """Return the prefixes that are left, extended by ``label``, in front of those without weight.
+
+    ``children`` are the weights of all prefixes with 0, and then of all with 1.
+    """
+    n_prefixes, n_left = labels.shape[1], (children > 0).sum(axis=1).max(initial=1)
+    chosen = np.argsort(children == 0, axis=1, kind="stable")[:, :n_left]
+    labels = np.take_along_axis(labels, chosen[:, :, None] % n_prefixes, axis=1)
+    labels[:, :, label] = chosen >= n_prefixes
+    return labels, np.take_along_axis(children, chosen, axis=1)
+
+
+def _observed(weight: Floats, log_prob: Floats) -> tuple[Floats, Floats]:
+    """Weights after an observation of these log-probabilities, and that of the observation.
+
+    Where no prefix allows it, the weights stay as they are and the log-probability is -inf.
+    """
+    log_prob = np.where(weight > 0, log_prob, -np.inf)
+    best = log_prob.max(axis=1, keepdims=True)
+    possible = np.isfinite(best)
+    seen = np.where(possible, weight * np.exp(log_prob - np.where(possible, best, 0.0)), weight)
+    total = _total(seen)
+    return seen / total[:, None], best[:, 0] + np.log(total)
+
+
+def _systematic(share: Floats, uniform: Floats) -> Mask:
+    """Which entries are drawn with these probabilities.
+
+    One is drawn whenever the sum of the shares passes a whole number.
+    """
+    reached = np.cumsum(np.concatenate([uniform[:, None], share], axis=1), axis=1)
+    return np.asarray(np.diff(np.floor(reached), axis=1) > 0)
+
+
+def _lighter_drawn(
+    zero: Floats, one: Floats, weight: Floats, quantum: Floats, uniform: Floats
+) -> tuple[Floats, Floats]:
+    """Weights of continuations, of which those lighter than the quantum were drawn."""
+    lighter, given = np.minimum(zero, one), np.minimum(quantum[:, None], weight)
+    light = lighter < quantum[:, None]
+    share = np.divide(lighter, given, out=np.zeros_like(lighter), where=light & (weight > 0))
+    lighter = np.where(_systematic(share, uniform), given, 0.0)
+    down = zero < one
+    return (
+        np.where(light, np.where(down, lighter, weight - lighter), zero),
+        np.where(light, np.where(down, weight - lighter, lighter), one),
+    )
+
+
+def _cut(weight: Floats, size: int, quantum: Floats, uniform: Floats) -> tuple[Floats, Floats]:
+    """Weights of which at most ``size`` are left in each row, and the largest that was given."""
+    crowded = (weight > 0).sum(axis=1) > size
+    c = _thresholds(weight, size, crowded)[:, None]
+    light = crowded[:, None] & (weight < c)
+    share = np.divide(weight, c, out=np.zeros_like(weight), where=light)
+    drawn = _systematic(share, uniform)
+    kept = np.where(light, np.where(drawn, c, 0.0), weight)
+    # Rounding may let one too many pass.
+    kept[np.cumsum(kept > 0, axis=1) > size] = 0.0
+    return kept, np.maximum(quantum, c[:, 0])
+
+
+def _thresholds(weight: Floats, size: int, crowded: Mask) -> Floats:
+    """Return c with Σ min(w / c, 1) = size in crowded rows: from above, where the sum is less."""
+    c = np.where(crowded, 1 / size, 0.0)
+    while True:
+        heavy = weight >= c[:, None]
+        room = size - heavy.sum(axis=1)
+        rest = _total(np.where(heavy, 0.0, weight))
+        lower = np.divide(rest, room, out=c.copy(), where=crowded & (room > 0) & (rest > 0))
+        if not (lower < c).any():
+            return c
+        c = np.minimum(c, lower)

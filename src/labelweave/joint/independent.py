@@ -1,9 +1,8 @@
-"""Labels that do not depend on each other."""
+"""IndependentJoint: labels that do not depend on each other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +10,15 @@ from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_matrix
-from labelweave.joint.distribution import JointDistribution
-from labelweave.joint.estimate import Estimate, Quantity
-from labelweave.joint.quantities import bernoulli_entropy, bernoulli_log_prob
+from labelweave.joint.distribution import JointDistribution, RowOptions
+from labelweave.joint.quantities import (
+    Estimate,
+    Quantity,
+    bernoulli_entropy,
+    bernoulli_log_prob,
+)
 from labelweave.joint.results import Mode, Ranked
-from labelweave.joint.tree import TreeJoint, TreeMixture
+from labelweave.joint.tree import MixtureOfTrees, TreeJoint
 
 
 class IndependentJoint(JointDistribution):
@@ -25,8 +28,8 @@ class IndependentJoint(JointDistribution):
     ----------
     scores : (n, L) array
         Log-odds of each label; ±inf for a label that is certain.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
     Examples
     --------
@@ -40,18 +43,12 @@ class IndependentJoint(JointDistribution):
     array([[0. , 0.5]])
     """
 
-    def __init__(
-        self,
-        scores: npt.ArrayLike,
-        *,
-        label_names: Sequence[str] | None = None,
-        row_ids: npt.ArrayLike | None = None,
-        n_threads: int = 1,
-    ) -> None:
+    exact_powers: ClassVar[bool] = True
+    lists_first: ClassVar[bool] = True
+
+    def __init__(self, scores: npt.ArrayLike, **rows: Unpack[RowOptions]) -> None:
         self.scores = check_matrix(scores, "scores", finite=False)
-        super().__init__(
-            *self.scores.shape, label_names=label_names, row_ids=row_ids, n_threads=n_threads
-        )
+        super().__init__(*self.scores.shape, **rows)
 
     def _take(self, index: Indices) -> Self:
         part = super()._take(index)
@@ -63,24 +60,24 @@ class IndependentJoint(JointDistribution):
         """Labels that are certain: those with infinite log-odds."""
         return np.where(np.isinf(self.scores), self.scores > 0, -1).astype(np.int8)
 
-    def _log_prob(self, Y: Labels) -> Floats:
-        return np.asarray(bernoulli_log_prob(Y, self.scores).sum(axis=1))
+    def _log_prob(self, vectors: Labels) -> Floats:
+        n, k, n_labels = vectors.shape
+        # In two dimensions, so that the sums have the same bits for any k.
+        scores, flat = np.repeat(self.scores, k, axis=0), vectors.reshape(n * k, n_labels)
+        return np.asarray(bernoulli_log_prob(flat, scores).sum(axis=1)).reshape(n, k)
 
     def _sample(self, k: int, seed: int) -> Labels:
         uniforms = self._uniforms(seed, k, self.n_labels)
         return (uniforms < expit(self.scores)[:, None, :]).astype(np.int8)
 
-    def _evidence_log_prob(self, known: Labels) -> Estimate:
-        given = np.where(known >= 0, bernoulli_log_prob(known, self.scores), 0.0)
-        return Estimate.of_exact(np.asarray(given.sum(axis=1)))
-
-    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
+    def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
         posterior = self[:]
         certain = np.where(known == 1, np.inf, -np.inf)
         posterior.scores = np.where(known >= 0, certain, self.scores)
-        return posterior
+        given = np.where(known >= 0, bernoulli_log_prob(known, self.scores), 0.0)
+        return posterior, Estimate.of_exact(np.asarray(given.sum(axis=1)))
 
-    def _log_table(self, free: Indices) -> Floats:
+    def _table(self, free: Indices) -> Floats:
         table = np.zeros((self.n_rows, 1))
         for label in free:
             z = self.scores[:, label, None]
@@ -113,24 +110,18 @@ class IndependentJoint(JointDistribution):
         return TreeJoint(
             np.repeat(self.scores[:, :, None], 2, axis=2),
             np.full(self.n_labels, -1),
-            label_names=self.label_names,
-            row_ids=self.row_ids,
-            n_threads=self.n_threads,
+            **self._rows(),
         )
 
     def closed_mode(self) -> Mode:
         """Return the labels that are likelier than not."""
         labels = (self.scores > 0).astype(np.int8)
-        log_prob = self._log_prob(labels)
+        log_prob = self._log_prob_of(labels)
         return Mode(labels, log_prob, log_prob.copy())
 
-    def greedy_mode(self) -> Mode:
-        """Return the mode: it costs no more than a greedy vector."""
-        return self.closed_mode()
-
-    def _top(self, k: int) -> Ranked:
+    def best_vectors(self, k: int, width: int | None = None) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        return self._as_tree()._top(k)
+        return self._as_tree().best_vectors(k)
 
     def power(self, exponent: float) -> IndependentJoint:
         """Return independent labels with log-odds times ``exponent``."""
@@ -138,10 +129,6 @@ class IndependentJoint(JointDistribution):
         joint.scores = exponent * self.scores
         return joint
 
-    def independent_log_odds(self) -> Floats:
-        """Return the scores: no label depends on another."""
-        return self.scores
-
-    def tree_mixture(self) -> TreeMixture:
+    def as_trees(self) -> MixtureOfTrees:
         """Return the mixture of one tree without edges."""
-        return self._as_tree().tree_mixture()
+        return self._as_tree().as_trees()

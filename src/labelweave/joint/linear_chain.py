@@ -1,13 +1,11 @@
-"""LinearConditionals of a chain: every primitive is a kernel.
+"""Linear conditionals of a chain: the log-odds of label j are scores_j + Σ_k coupling_jk y_k.
 
-What the positive labels of drawn vectors add to the log-odds of each label.
-
-Chains whose conditionals have additive log-odds.
+Every primitive is a compiled kernel. Formulas: docs/design/math.md, section 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
 from typing import Self
 
 import numpy as np
@@ -15,14 +13,33 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.checks import check_matrix
 from labelweave._common.matrices import linear_scores
 from labelweave._core import native
-from labelweave.joint.chain import Populations, SearchedChain, population_sizes
-from labelweave.joint.distribution import check_log_odds
+from labelweave.joint.capabilities import Limits
+from labelweave.joint.conditionals import Populations, check_order
 from labelweave.joint.enumeration import MAX_ENUMERATED
-from labelweave.joint.estimate import Quantity
-from labelweave.joint.results import Mode, Ranked, SearchedMode, SearchLimits
-from labelweave.joint.search import require_few_labels
+from labelweave.joint.results import Mode, Ranked
+
+# A hundred million of these can be added up before a double overflows.
+_MOST_LOG_ODDS = 1e300
+# Steps that fit the relaxation to a row: 500 would close about a tenth of the gaps that remain.
+RELAXATION_STEPS = 200
+
+
+def check_log_odds(values: npt.ArrayLike, name: str) -> Floats:
+    """``values`` as `check_matrix` gives them, bounded so that their sums are finite.
+
+    Beyond a few hundred a log-odds is certainty, so that nothing changes but numbers that no double
+    could hold.
+    """
+    matrix = check_matrix(values, name)
+    if (
+        np.max(matrix, initial=0.0) > _MOST_LOG_ODDS
+        or np.min(matrix, initial=0.0) < -_MOST_LOG_ODDS
+    ):
+        return np.clip(matrix, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
+    return matrix
 
 
 def coupling_sums(labels: Labels, coupling: Floats, n_threads: int) -> Floats:
@@ -33,75 +50,27 @@ def coupling_sums(labels: Labels, coupling: Floats, n_threads: int) -> Floats:
     return sums.reshape(labels.shape)
 
 
-# Steps that fit the relaxation to a row: 500 would close about a tenth of the gaps that remain.
-RELAXATION_STEPS = 200
-
-
-class ChainJoint(SearchedChain):
-    """P(y) = Π_j P(y_j | earlier labels) with log-odds z_j = scores_j + Σ_k coupling_jk y_k.
-
-    Logistic regression, naive Bayes and maximum entropy conditionals all have this form; a tree is
-    a chain in which every label has at most one non-zero coupling. Compiled kernels do the work.
-
-    Parameters
-    ----------
-    scores : (n, L) array
-        Log-odds of each label when no earlier label is positive.
-    coupling : (L, L) array
-        ``coupling[j, k]`` is what a positive label k adds to the log-odds of label j; zero unless
-        k comes before j in ``order``.
-    order : (L,) array of int, optional
-        The labels in the order of the chain; by default 0 … L−1.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
-
-    Notes
-    -----
-    At most 16 unknown labels are enumerated and exact. `mode` searches with an upper bound, which
-    always ends for up to 20 unknown labels and for most longer chains fitted to data. Rows left
-    open, such as those of flat chains, get a tighter bound from a relaxation of all couplings at
-    once, if at most 380 labels are unknown, and ``gap`` says what remains. Conditioning
-    is exact while at most 16 unknown labels influence the evidence; beyond that `log_prob` of a
-    conditioned chain carries the error that `evidence_log_prob` states.
-
-    Examples
-    --------
-    The second label follows the first:
-
-    >>> import numpy as np
-    >>> joint = ChainJoint(np.array([[0.0, -2.0]]), np.array([[0.0, 0.0], [4.0, 0.0]]))
-    >>> joint.marginals().round(3)
-    array([[0.5, 0.5]])
-    >>> joint.condition({1: 1}).marginals().round(3)
-    array([[0.881, 1. ]])
-    """
+class LinearConditionals:
+    """Conditionals with log-odds ``scores`` (n, L) and what earlier labels add, ``coupling``."""
 
     def __init__(
         self,
         scores: npt.ArrayLike,
         coupling: npt.ArrayLike,
         order: npt.ArrayLike | None = None,
-        *,
-        label_names: Sequence[str] | None = None,
-        row_ids: npt.ArrayLike | None = None,
         n_threads: int = 1,
     ) -> None:
         self.scores = check_log_odds(scores, "scores")
-        super().__init__(
-            len(self.scores),
-            self.scores.shape[1],
-            order,
-            label_names=label_names,
-            row_ids=row_ids,
-            n_threads=n_threads,
-        )
+        self.order = check_order(order, self.scores.shape[1])
         self.coupling = check_log_odds(coupling, "coupling")
+        self.n_threads = int(n_threads)
         self._check_coupling()
 
     def _check_coupling(self) -> None:
-        if self.coupling.shape != (self.n_labels, self.n_labels):
+        n_labels = len(self.order)
+        if self.coupling.shape != (n_labels, n_labels):
             raise ValueError(
-                f"coupling must be {self.n_labels} x {self.n_labels}, one row and one column per "
+                f"coupling must be {n_labels} x {n_labels}, one row and one column per "
                 f"label; its shape is {self.coupling.shape}"
             )
         along = self.coupling[np.ix_(self.order, self.order)]
@@ -113,48 +82,82 @@ class ChainJoint(SearchedChain):
                 f"label {label} in order"
             )
 
-    def _take(self, index: Indices) -> Self:
-        part = super()._take(index)
-        part.scores = self.scores[index]
+    @property
+    def linear(self) -> tuple[Floats, Floats] | None:
+        return self.scores, self.coupling
+
+    def take(self, rows: Indices) -> Self:
+        part = copy.copy(self)
+        part.scores = self.scores[rows]
         return part
 
-    def conditional_log_odds(self, label: int, rows: Indices, prefix: Labels) -> Floats:
-        """Return the log-odds of ``label`` in ``rows`` given the labels set in ``prefix``."""
+    def scaled(self, factor: float) -> Self:
+        part = copy.copy(self)
+        part.scores, part.coupling = factor * self.scores, factor * self.coupling
+        return part
+
+    def ancestors(self, labels: Indices) -> Indices:
+        needed = np.zeros(len(self.order), dtype=np.bool_)
+        needed[labels] = True
+        for label in self.order[::-1]:
+            if needed[label]:
+                needed |= self.coupling[label] != 0
+        return self.order[needed[self.order]]
+
+    # ------------------------------------------------------------------ probabilities
+
+    def log_odds_of(self, label: int, rows: Indices, prefix: Labels) -> Floats:
         return np.asarray(self.scores[rows, label] + prefix @ self.coupling[label])
 
-    def _scaled(self, factor: float) -> Self:
-        chain = self[:]
-        chain.scores, chain.coupling = factor * self.scores, factor * self.coupling
-        return chain
-
-    def _prefix_log_odds(self, labels: Labels) -> Floats:
+    def log_odds(self, vectors: Labels) -> Floats:
         # The zeros of `coupling` hide the later labels.
-        return self.scores[:, None, :] + coupling_sums(labels, self.coupling, self.n_threads)
+        return self.scores[:, None, :] + coupling_sums(vectors, self.coupling, self.n_threads)
 
-    def _log_joint(self, labels: Labels) -> Floats:
-        out = np.empty(self.n_rows)
-        native.chain_log_prob(self.scores, self.coupling, self.order, labels, out, self.n_threads)
+    def log_joint(self, vectors: Labels) -> Floats:
+        n, k, n_labels = vectors.shape
+        scores = self.scores if k == 1 else np.repeat(self.scores, k, axis=0)
+        flat, out = np.ascontiguousarray(vectors.reshape(n * k, n_labels)), np.empty(n * k)
+        native.chain_log_prob(scores, self.coupling, self.order, flat, out, self.n_threads)
+        return out.reshape(n, k)
+
+    def table(self, known: Labels, free: Indices, order: Indices) -> Floats:
+        slot = np.full(len(self.order), -1, dtype=np.int64)
+        slot[free] = np.arange(len(free))
+        out = np.empty((len(self.scores), 2 ** len(free)))
+        native.chain_table(self.scores, self.coupling, order, known, slot, out, self.n_threads)
         return out
 
-    def _complete(self, labels: Labels, seed: int) -> Floats:
-        log_weight = np.empty(labels.shape[:2])
+    def cardinality(self, *, by_label: bool) -> Floats | None:
+        n, n_labels = self.scores.shape
+        if not 0 < n_labels <= MAX_ENUMERATED:
+            return None
+        out = np.empty((n, n_labels, n_labels + 1) if by_label else (n, n_labels + 1))
+        kernel = native.chain_cardinality_by_label if by_label else native.chain_cardinality
+        kernel(self.scores, self.coupling, self.order, out, self.n_threads)
+        return out
+
+    # ------------------------------------------------------------------ draws
+
+    def complete(self, vectors: Labels, row_ids: Indices, seed: int) -> tuple[Labels, Floats]:
+        labels, log_weight = vectors.copy(), np.empty(vectors.shape[:2])
         native.chain_sample(
             self.scores,
             self.coupling,
             self.order,
-            self.row_ids,
+            row_ids,
             seed,
             labels,
             log_weight,
             self.n_threads,
         )
-        return log_weight
+        return labels, log_weight
 
-    def _populate(
+    def populate(
         self,
         known: Labels,
         order: Indices,
         sizes: tuple[int, int],
+        row_ids: Indices,
         seed: int,
         *,
         vectors: bool = True,
@@ -166,7 +169,7 @@ class ChainJoint(SearchedChain):
             self.coupling,
             order,
             known,
-            self.row_ids,
+            row_ids,
             seed,
             size,
             found.marginals,
@@ -178,43 +181,25 @@ class ChainJoint(SearchedChain):
         )
         return found
 
-    def _cells_per_row(self, quantity: Quantity, k: int) -> int:
-        if quantity == "marginals" and not (self._known >= 0).any():
-            return 2 * population_sizes(k)[0] * self.n_labels  # no vectors are asked for
-        return super()._cells_per_row(quantity, k)
+    # ------------------------------------------------------------------ search
 
-    def _follow(self, labels: Labels) -> tuple[Floats, Floats]:
-        log_joint, bound = np.empty(self.n_rows), np.empty(self.n_rows)
-        native.chain_greedy(
-            self.scores, self.coupling, self.order, labels, log_joint, bound, self.n_threads
-        )
-        return log_joint, bound
-
-    def _log_joint_table(self, known: Labels, free: Indices, order: Indices) -> Floats:
-        slot = np.full(self.n_labels, -1, dtype=np.int64)
-        slot[free] = np.arange(len(free))
-        out = np.empty((self.n_rows, 2 ** len(free)))
-        native.chain_table(self.scores, self.coupling, order, known, slot, out, self.n_threads)
-        return out
-
-    def _exact(self, quantity: Quantity) -> Floats:
-        kernels: dict[Quantity, Callable[..., None]] = {
-            "cardinality": native.chain_cardinality,
-            "cardinality_by_label": native.chain_cardinality_by_label,
-        }
-        # What evidence does to earlier labels is left to the table.
-        few = 0 < self.n_labels <= MAX_ENUMERATED
-        if quantity not in kernels or not few or (self._known >= 0).any():
-            return super()._exact(quantity)
-        width = self.n_labels + 1
-        shape = (width,) if quantity == "cardinality" else (self.n_labels, width)
-        out = np.empty((self.n_rows, *shape))
-        kernels[quantity](self.scores, self.coupling, self.order, out, self.n_threads)
-        return out
-
-    def _search(self, limits: SearchLimits, floor: Floats, log_mass: Floats) -> SearchedMode:
-        labels, nodes = self._known.copy(), np.empty(self.n_rows, dtype=np.int64)
-        log_joint, bound = np.empty(self.n_rows), np.empty(self.n_rows)
+    def search(
+        self,
+        known: Labels,
+        limits: Limits,
+        floor: Floats,
+        log_mass: Floats,
+        start: Labels | None = None,
+    ) -> Mode:
+        if limits.budget == 0:
+            return self._greedy(known)
+        if limits.relaxed:
+            return self._relaxed(
+                known, limits, self._greedy(known).labels if start is None else start
+            )
+        n = len(known)
+        labels, nodes = known.copy(), np.empty(n, dtype=np.int64)
+        log_joint, bound = np.empty(n), np.empty(n)
         native.chain_search(
             self.scores,
             self.coupling,
@@ -230,30 +215,41 @@ class ChainJoint(SearchedChain):
             nodes,
             self.n_threads,
         )
-        return SearchedMode(labels, log_joint, bound, nodes)
+        return Mode(labels, log_joint, bound, nodes)
 
-    def exhaustive_mode(self, max_labels: int, *, prune: bool = True) -> Mode:
-        """Return the mode by a best-first search without a budget, or by enumeration."""
-        if not prune:
-            return super().exhaustive_mode(max_labels)
-        require_few_labels(self, max_labels)
-        return self.best_first(SearchLimits(budget=2**63))
-
-    def _beam_search(self, width: int) -> tuple[Labels, Floats]:
-        labels, bound = self._known.copy(), np.empty(self.n_rows)
-        native.chain_beam(
-            self.scores, self.coupling, self.order, width, labels, bound, self.n_threads
+    def _greedy(self, known: Labels) -> Mode:
+        """Return, label by label, the likelier value, under the interval bound."""
+        labels, log_joint, bound = known.copy(), np.empty(len(known)), np.empty(len(known))
+        native.chain_greedy(
+            self.scores, self.coupling, self.order, labels, log_joint, bound, self.n_threads
         )
-        return labels, bound
+        return Mode(labels, log_joint, bound)
 
-    def _beam_list(self, k: int, width: int) -> Ranked:
-        labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
-        log_joint, bound = np.empty((self.n_rows, k)), np.empty(self.n_rows)
+    def _relaxed(self, known: Labels, limits: Limits, start: Labels) -> Mode:
+        """Search under the bound of a relaxation of all couplings at once."""
+        labels, log_joint, bound = start.copy(), np.empty(len(known)), np.empty(len(known))
+        native.chain_relaxed_search(
+            self.scores,
+            self.coupling,
+            self.order,
+            known,
+            RELAXATION_STEPS,
+            min(limits.budget, 2**63),
+            labels,
+            log_joint,
+            bound,
+            self.n_threads,
+        )
+        return Mode(labels, log_joint, bound)
+
+    def beam(self, known: Labels, k: int, width: int) -> Ranked:
+        labels = np.empty((len(known), k, len(self.order)), dtype=np.int8)
+        log_joint, bound = np.empty((len(known), k)), np.empty(len(known))
         native.chain_beam_list(
             self.scores,
             self.coupling,
             self.order,
-            self._known,
+            known,
             width,
             labels,
             log_joint,
@@ -261,29 +257,3 @@ class ChainJoint(SearchedChain):
             self.n_threads,
         )
         return Ranked(labels, log_joint, bound)
-
-    def tighten(self, found: Mode, budget: int) -> Mode:
-        """Search once more under the bound of a relaxation of all couplings at once."""
-        labels, normaliser = found.labels.copy(), self._normaliser.value
-        log_joint, bound = np.empty(self.n_rows), np.empty(self.n_rows)
-        native.chain_relaxed_search(
-            self.scores,
-            self.coupling,
-            self.order,
-            self._known,
-            RELAXATION_STEPS,
-            min(budget, 2**63),
-            labels,
-            log_joint,
-            bound,
-            self.n_threads,
-        )
-        return found.or_better(Mode(labels, log_joint - normaliser, bound - normaliser))
-
-    def _ancestors(self, labels: Indices) -> Indices:
-        needed = np.zeros(self.n_labels, dtype=np.bool_)
-        needed[labels] = True
-        for label in self.order[::-1]:
-            if needed[label]:
-                needed |= self.coupling[label] != 0
-        return self.order[needed[self.order]]

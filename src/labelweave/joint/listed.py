@@ -1,14 +1,8 @@
-"""ListedJoint: a list of vectors, or all of them (`of_table`).
-
-Distributions over a list of label vectors: no other vector is possible.
-
-The joint distribution written out: one number for every label vector.
-"""
+"""ListedJoint: a list of label vectors, or all of them (`ListedJoint.of_table`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +10,9 @@ from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_labels, check_matrix
-from labelweave.joint.distribution import SUM_TOLERANCE, JointDistribution
-from labelweave.joint.enumeration import SAFE_PROBABILITY, Enumeration, label_vectors, log_sums
-from labelweave.joint.estimate import Estimate, Quantity
+from labelweave.joint.distribution import SUM_TOLERANCE, JointDistribution, RowOptions
+from labelweave.joint.enumeration import SAFE_PROBABILITY, label_vectors, log_sums
+from labelweave.joint.quantities import Estimate, Quantity
 from labelweave.joint.results import Mode, Ranked
 
 
@@ -34,8 +28,8 @@ class ListedJoint(JointDistribution):
         Distinct label vectors of 0/1.
     log_weights : (n, V) array
         Log-probability of each of them; every row must sum to one.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
     Examples
     --------
@@ -47,14 +41,14 @@ class ListedJoint(JointDistribution):
     array([[1, 0, 0]], dtype=int8)
     """
 
+    exact_powers: ClassVar[bool] = True
+    lists_first: ClassVar[bool] = True
+
     def __init__(
         self,
         vectors: npt.ArrayLike,
         log_weights: npt.ArrayLike,
-        *,
-        label_names: Sequence[str] | None = None,
-        row_ids: npt.ArrayLike | None = None,
-        n_threads: int = 1,
+        **rows: Unpack[RowOptions],
     ) -> None:
         weights = check_matrix(log_weights, "log_weights", finite=False)
         shape = np.shape(vectors)
@@ -73,10 +67,39 @@ class ListedJoint(JointDistribution):
                 "log_weights must be normalised: subtract scipy.special.logsumexp(..., axis=1)"
             )
         self.log_weights: Floats = weights - total[:, None]
-        super().__init__(
-            len(weights), shape[1], label_names=label_names, row_ids=row_ids, n_threads=n_threads
-        )
+        super().__init__(len(weights), shape[1], **rows)
         self._known = np.full((self.n_rows, self.n_labels), -1, dtype=np.int8)
+
+    @classmethod
+    def of_table(cls, log_table: npt.ArrayLike, **rows: Unpack[RowOptions]) -> Self:
+        """Return the distribution of an explicit table; for few labels.
+
+        Parameters
+        ----------
+        log_table : (n, 2^L) array
+            Log-probability of every label vector; bit j of the column index is label j. -inf marks
+            impossible vectors. Every row must sum to one.
+        **rows
+            ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> ListedJoint.of_table(np.log([[0.1, 0.4, 0.1, 0.4]])).marginals()  # 00, 10, 01, 11
+        array([[0.8, 0.5]])
+        """
+        table = check_matrix(log_table, "log_table", finite=False)
+        n_labels = table.shape[1].bit_length() - 1
+        if n_labels < 1 or table.shape[1] != 2**n_labels:
+            raise ValueError(
+                f"log_table must have 2^L columns, one for each label vector; it has "
+                f"{table.shape[1]}"
+            )
+        if not (np.abs(logsumexp(table, axis=1)) <= SUM_TOLERANCE).all():
+            raise ValueError(
+                "log_table must be normalised: subtract scipy.special.logsumexp(log_table, axis=1)"
+            )
+        return cls(label_vectors(n_labels), table, **rows)
 
     def _take(self, index: Indices) -> Self:
         part = super()._take(index)
@@ -95,12 +118,9 @@ class ListedJoint(JointDistribution):
         found = [self._place.get(vector.tobytes(), missing) for vector in labels]
         return np.array(found, dtype=np.int64)
 
-    def _log_prob(self, Y: Labels) -> Floats:
-        return self._log_prob_of_draws(Y[:, None])[:, 0]
-
-    def _log_prob_of_draws(self, labels: Labels) -> Floats:
-        n, k, n_labels = labels.shape
-        places = self._places(np.ascontiguousarray(labels).reshape(n * k, n_labels))
+    def _log_prob(self, vectors: Labels) -> Floats:
+        n, k, n_labels = vectors.shape
+        places = self._places(np.ascontiguousarray(vectors).reshape(n * k, n_labels))
         with_missing = np.column_stack([self.log_weights, np.full(n, -np.inf)])
         return np.take_along_axis(with_missing, places.reshape(n, k), axis=1)
 
@@ -121,20 +141,17 @@ class ListedJoint(JointDistribution):
             weights[(given >= 0) & (self.vectors[:, label] != given)] = -np.inf
         return weights
 
-    def _evidence_log_prob(self, known: Labels) -> Estimate:
-        return Estimate.of_exact(np.asarray(logsumexp(self._restricted(known), axis=1)))
-
-    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
+    def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
+        restricted = self._restricted(known)
+        log_prob = np.asarray(logsumexp(restricted, axis=1))
         posterior = self[:]
-        possible = np.isfinite(log_prob.value)[:, None]
-        normaliser = np.where(possible, log_prob.value[:, None], 0.0)
-        posterior.log_weights = np.where(
-            possible, self._restricted(known) - normaliser, self.log_weights
-        )
+        possible = np.isfinite(log_prob)[:, None]
+        normaliser = np.where(possible, log_prob[:, None], 0.0)
+        posterior.log_weights = np.where(possible, restricted - normaliser, self.log_weights)
         posterior._known = np.where(known >= 0, known, self._known)
-        return posterior
+        return posterior, Estimate.of_exact(log_prob)
 
-    def _log_table(self, free: Indices) -> Floats:
+    def _table(self, free: Indices) -> Floats:
         table = np.full((2 ** len(free), self.n_rows), -np.inf)
         columns = self.vectors[:, free].astype(np.int64) @ (1 << np.arange(len(free)))
         # Of the vectors that share a column, at most one agrees with the labels that are known.
@@ -199,11 +216,7 @@ class ListedJoint(JointDistribution):
         log_prob = np.take_along_axis(self.log_weights, place[:, None], axis=1)[:, 0]
         return Mode(self.vectors[place], log_prob, log_prob.copy())
 
-    def greedy_mode(self) -> Mode:
-        """Return the mode: it costs less than a greedy vector."""
-        return self.closed_mode()
-
-    def _top(self, k: int) -> Ranked:
+    def best_vectors(self, k: int, width: int | None = None) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
         kept = min(k, len(self.vectors))
         places = np.argsort(-self.log_weights, axis=1, kind="stable")[:, :kept]
@@ -213,120 +226,3 @@ class ListedJoint(JointDistribution):
         log_prob[:, :kept] = np.take_along_axis(self.log_weights, places, axis=1)
         labels[np.isneginf(log_prob)] = -1
         return Ranked(labels, log_prob, log_prob[:, -1].copy())
-
-
-class TableJoint(JointDistribution):
-    """An explicit table of log-probabilities; for few labels, and the oracle of the tests.
-
-    Parameters
-    ----------
-    log_table : (n, 2^L) array
-        Log-probability of every label vector; bit j of the column index is label j. -inf marks
-        impossible vectors. Every row must sum to one.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
-    """
-
-    def __init__(
-        self,
-        log_table: npt.ArrayLike,
-        *,
-        label_names: Sequence[str] | None = None,
-        row_ids: npt.ArrayLike | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        table = check_matrix(log_table, "log_table", finite=False)
-        n_labels = table.shape[1].bit_length() - 1
-        if n_labels < 1 or table.shape[1] != 2**n_labels:
-            raise ValueError(
-                f"log_table must have 2^L columns, one for each label vector; it has "
-                f"{table.shape[1]}"
-            )
-        total = logsumexp(table, axis=1)
-        if not (np.abs(total) <= SUM_TOLERANCE).all():
-            raise ValueError(
-                "log_table must be normalised: subtract scipy.special.logsumexp(log_table, axis=1)"
-            )
-        self.log_table: Floats = table - total[:, None]
-        super().__init__(
-            len(table), n_labels, label_names=label_names, row_ids=row_ids, n_threads=n_threads
-        )
-        self._known = np.full((self.n_rows, n_labels), -1, dtype=np.int8)
-
-    def _take(self, index: Indices) -> Self:
-        part = super()._take(index)
-        part.log_table = self.log_table[index]
-        part._known = self._known[index]
-        return part
-
-    @property
-    def known(self) -> Labels:
-        """Labels that conditioning has made certain, (n, L) int8; -1 for all others."""
-        return self._known
-
-    def _columns(self, labels: Labels) -> Indices:
-        return labels.astype(np.int64) @ (1 << np.arange(self.n_labels, dtype=np.int64))
-
-    def _log_prob(self, Y: Labels) -> Floats:
-        return np.take_along_axis(self.log_table, self._columns(Y)[:, None], axis=1)[:, 0]
-
-    def _whole(self) -> Enumeration:
-        free = np.arange(self.n_labels, dtype=np.int64)
-        return Enumeration(self.log_table, free, np.full_like(self._known, -1))
-
-    def _sample(self, k: int, seed: int) -> Labels:
-        return self._whole().draw(self._uniform(seed, k, 0))
-
-    def _restricted(self, known: Labels) -> Floats:
-        """Return the table with -inf for vectors that contradict ``known``."""
-        table = self.log_table.copy()
-        vectors = label_vectors(self.n_labels)
-        for label in range(self.n_labels):
-            given = known[:, label, None]
-            table[(given >= 0) & (vectors[:, label] != given)] = -np.inf
-        return table
-
-    def _evidence_log_prob(self, known: Labels) -> Estimate:
-        return Estimate.of_exact(np.asarray(logsumexp(self._restricted(known), axis=1)))
-
-    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
-        posterior = self[:]
-        possible = np.isfinite(log_prob.value)[:, None]
-        normaliser = np.where(possible, log_prob.value[:, None], 0.0)
-        posterior.log_table = np.where(
-            possible, self._restricted(known) - normaliser, self.log_table
-        )
-        posterior._known = np.where(known >= 0, known, self._known)
-        return posterior
-
-    def _log_table(self, free: Indices) -> Floats:
-        fixed = np.where(self._known == 1, self._known, 0)
-        fixed[:, free] = 0
-        offset = label_vectors(len(free)).astype(np.int64) @ (1 << free)
-        columns = self._columns(fixed)[:, None] + offset[None, :]
-        return np.take_along_axis(self.log_table, columns, axis=1)
-
-    def _is_exact(self, quantity: Quantity) -> Mask:
-        return np.ones(self.n_rows, dtype=np.bool_)
-
-    def _exact(self, quantity: Quantity) -> Floats:
-        return self._whole().quantity(quantity)
-
-    def _marginal_log_odds(self) -> Floats:
-        return self._whole().log_odds()
-
-    def power(self, exponent: float) -> TableJoint:
-        """Return the table of powers, normalised."""
-        joint = self[:]
-        table = exponent * self.log_table
-        joint.log_table = table - log_sums(table)
-        return joint
-
-    def closed_mode(self) -> Mode:
-        """Return the highest entry of the table."""
-        labels, log_prob = self._whole().best()
-        return Mode(labels, log_prob, log_prob.copy())
-
-    def _top(self, k: int) -> Ranked:
-        """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        return self._whole().top(k)

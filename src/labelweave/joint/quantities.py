@@ -1,8 +1,4 @@
-"""Estimate; marginals, pairs, cardinality and entropy, exact or from weighted draws.
-
-One 0/1 label whose log-odds are given: its log-probability and its entropy.
-
-Marginals, pairs, cardinality and entropy of a form: exact where it can, else estimated.
+"""Estimates: marginals, pairs, cardinality and entropy of a form, exact or from weighted draws.
 
 A form without a formula of its own is enumerated in rows with few unknown labels and sampled in all
 others. Both happen in blocks of rows, so memory stays bounded, and row by row, so the value of a
@@ -11,25 +7,177 @@ row does not depend on the batch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, logsumexp
 
-from labelweave._common.arrays import Floats, Labels
+from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._core import native
 from labelweave.joint.enumeration import row_blocks, tables
-from labelweave.joint.estimate import (
-    DEFAULT_SAMPLES,
-    Estimate,
-    Quantity,
-    expectation_from_draws,
-    mean_from_draws,
-    normalised_weights,
-    probability_from_draws,
-)
 
 if TYPE_CHECKING:
-    from labelweave.joint.distribution import JointForm
+    from labelweave.joint.distribution import JointDistribution
+
+Quantity: TypeAlias = Literal[
+    "marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy"
+]
+QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
+
+# Draws per row when a form cannot be exact: standard errors of probabilities stay below 0.016.
+DEFAULT_SAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A quantity of every row, and how far it may be from the truth.
+
+    Attributes
+    ----------
+    value : (n, ...) array
+    standard_error : array of the same shape
+        Zero where the value is exact.
+    exact : (n,) bool array
+        Whether the row was computed and not sampled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint(np.array([[0.0, 2.0]]))
+    >>> joint.estimate("marginals").exact
+    array([ True])
+    >>> sampled = joint.estimate("marginals", samples=400, random_state=0)
+    >>> bool((abs(sampled.value - joint.marginals()) < 4 * sampled.standard_error).all())
+    True
+    """
+
+    value: Floats
+    standard_error: Floats
+    exact: Mask
+
+    def __getitem__(self, rows: Indices | Mask) -> Estimate:
+        """Return the estimates of some rows."""
+        return Estimate(self.value[rows], self.standard_error[rows], self.exact[rows])
+
+    @staticmethod
+    def of_exact(value: Floats) -> Estimate:
+        """Return an estimate without error."""
+        # Not zeros_like, which writes every zero: large estimates would take twice the memory.
+        return Estimate(value, np.zeros(value.shape), np.ones(len(value), dtype=np.bool_))
+
+
+def normalised_weights(log_weight: Floats) -> Floats:
+    """Weights that sum to one in every row of ``log_weight`` (n, k)."""
+    peak = log_weight.max(axis=1, keepdims=True)
+    possible = np.isfinite(peak)
+    # A row in which every draw is impossible has no information: all draws weigh the same.
+    weight = np.where(possible, np.exp(log_weight - np.where(possible, peak, 0.0)), 1.0)
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def moment(
+    quantity: Quantity, labels: Labels, weight: Floats, n_sizes: int | None = None
+) -> Floats:
+    """Sum over draws of the weight times the quantity's 0/1 statistic; ``labels`` is (n, k, L).
+
+    Only the cardinalities below ``n_sizes`` are returned, L + 1 by default; no draw may have more.
+    """
+    if quantity == "marginals":
+        return np.asarray(np.einsum("nk,nkl->nl", weight, labels))
+    if quantity == "pairwise":
+        y = labels.astype(np.float64)
+        return np.asarray((y * weight[:, :, None]).transpose(0, 2, 1) @ y)
+    n, _, n_labels = labels.shape
+    n_sizes = n_labels + 1 if n_sizes is None else n_sizes
+    cell = (np.arange(n)[:, None], labels.sum(axis=2, dtype=np.int64))
+    if quantity == "cardinality":
+        out = np.zeros((n, n_sizes))
+        np.add.at(out, cell, weight)
+        return out
+    by_size = np.zeros((n, n_sizes, n_labels))
+    np.add.at(by_size, cell, weight[:, :, None] * labels)
+    return np.ascontiguousarray(by_size.transpose(0, 2, 1))
+
+
+def probability_from_draws(
+    quantity: Quantity, labels: Labels, weight: Floats
+) -> tuple[Floats, Floats]:
+    """Weighted mean of a 0/1 statistic and its standard error.
+
+    The error of a self-normalised mean μ is √Σ w²(f − μ)²; for f in {0, 1} the square expands to
+    Σ w²f (1 − 2μ) + μ² Σ w². It is never stated below one over the effective number of draws:
+    an event that was never drawn may still have about that probability.
+    """
+    # Weights that sum to one may do so only up to rounding.
+    mean = np.minimum(moment(quantity, labels, weight), 1.0)
+    squared_weight = (weight**2).sum(axis=1).reshape((-1,) + (1,) * (mean.ndim - 1))
+    variance = moment(quantity, labels, weight**2) * (1 - 2 * mean) + mean**2 * squared_weight
+    error = np.maximum(np.sqrt(np.maximum(variance, 0.0)), squared_weight)
+    return mean, error
+
+
+def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Weighted mean of conditional probabilities (n, k, L) of draws, and its standard error.
+
+    As in `probability_from_draws`, the error is at least one over the effective number of draws:
+    what no draw led to may still have about that probability.
+    """
+    mean = np.einsum("nk,nkl->nl", weight, values)
+    variance = np.einsum("nk,nkl->nl", weight**2, (values - mean[:, None, :]) ** 2)
+    error = np.maximum(np.sqrt(variance), (weight**2).sum(axis=1)[:, None])
+    return np.minimum(mean, 1.0), error
+
+
+def mean_of_replicates(values: Floats, log_weight: Floats) -> tuple[Floats, Floats]:
+    """Weighted mean of independent estimates (n, r, ...) of the same thing, and its standard error.
+
+    Draws that were balanced against one another say nothing of the error of their mean; independent
+    sets of them do. There are few of these: the error is the standard deviation of Student's
+    distribution with r - 1 degrees of freedom. Sums go replicate by replicate, so that rows have
+    the same bits in any batch.
+    """
+    n, r = log_weight.shape
+    weight = normalised_weights(log_weight).T.reshape((r, n) + (1,) * (values.ndim - 2))
+    mean, variance = np.zeros_like(values[:, 0]), np.zeros_like(values[:, 0])
+    for i in range(r):
+        mean += weight[i] * values[:, i]
+    for i in range(r):
+        variance += (weight[i] * (values[:, i] - mean)) ** 2
+    return mean, np.sqrt(variance * r / max(r - 3, 1))
+
+
+def mean_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Weighted mean of ``values`` (n, k) and its standard error."""
+    mean = (weight * values).sum(axis=1)
+    variance = (weight**2 * (values - mean[:, None]) ** 2).sum(axis=1)
+    return mean, np.sqrt(variance)
+
+
+def log_mean(log_weight: Floats) -> tuple[Floats, Floats]:
+    """Logarithm of the mean weight of each row and its standard error (delta method)."""
+    k = log_weight.shape[1]
+    weight = normalised_weights(log_weight)
+    error = np.sqrt(np.maximum((weight**2).sum(axis=1) - 1 / k, 0.0) * k / (k - 1))
+    return np.asarray(logsumexp(log_weight, axis=1) - np.log(k)), error
+
+
+def resample(pool: Labels, weight: Floats, uniform: Floats) -> Labels:
+    """Draws (n, k, L) from a weighted pool (n, m, L), one for each uniform number."""
+    cumulative = np.cumsum(weight, axis=1)
+    picks = np.stack(
+        [np.searchsorted(row, u * row[-1]) for row, u in zip(cumulative, uniform, strict=True)]
+    )
+    return np.take_along_axis(pool, picks[:, :, None], axis=1)
+
+
+def row_uniforms(row_ids: Indices, seed: int, k: int, n_labels: int, n_threads: int) -> Floats:
+    """Return the (n, k, n_labels) uniform numbers of (seed, row id, draw, label)."""
+    out = np.empty((k, len(row_ids), n_labels))
+    for draw in range(k):
+        native.fill_uniform(seed, row_ids, draw, out[draw], n_threads)
+    return out.transpose(1, 0, 2)
 
 
 def bernoulli_log_prob(labels: Labels, log_odds: Floats) -> Floats:
@@ -48,14 +196,18 @@ def bernoulli_entropy(log_odds: Floats) -> Floats:
 PAIRED = ("pairwise", "cardinality_by_label")
 
 
-def estimate(joint: JointForm, quantity: Quantity, samples: int | None, seed: int) -> Estimate:
+def estimate(
+    joint: JointDistribution, quantity: Quantity, samples: int | None, seed: int
+) -> Estimate:
     """Return a quantity: exact where the form can, unless a number of draws is given."""
     if samples is not None:
         return from_draws(joint, quantity, samples, seed)
     return computed_or_drawn(joint, quantity, DEFAULT_SAMPLES, seed)
 
 
-def computed_or_drawn(joint: JointForm, quantity: Quantity, samples: int, seed: int) -> Estimate:
+def computed_or_drawn(
+    joint: JointDistribution, quantity: Quantity, samples: int, seed: int
+) -> Estimate:
     """Return a quantity: exact in rows where the form can, from draws in the others."""
     exact = joint._is_exact(quantity)
     if exact.all():
@@ -70,7 +222,7 @@ def computed_or_drawn(joint: JointForm, quantity: Quantity, samples: int, seed: 
     return Estimate(value, error, exact)
 
 
-def _computed(joint: JointForm, quantity: Quantity) -> Floats:
+def _computed(joint: JointDistribution, quantity: Quantity) -> Floats:
     """Return the exact quantity; a label that is known has no rounding error in its marginal."""
     value = joint._exact(quantity)
     if quantity != "marginals":
@@ -79,7 +231,7 @@ def _computed(joint: JointForm, quantity: Quantity) -> Floats:
     return np.where(known >= 0, known, value)
 
 
-def by_enumeration(joint: JointForm, quantity: Quantity) -> Floats:
+def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:
     """Return the exact quantity of every row from its table."""
     n_labels = joint.n_labels
     shapes: dict[Quantity, tuple[int, ...]] = {
@@ -95,7 +247,7 @@ def by_enumeration(joint: JointForm, quantity: Quantity) -> Floats:
     return out
 
 
-def marginal_log_odds(joint: JointForm) -> Floats:
+def marginal_log_odds(joint: JointDistribution) -> Floats:
     """Return log-odds that are exact where the marginals are, and their logits elsewhere."""
     exact = joint._is_exact("marginals")
     out = np.empty((joint.n_rows, joint.n_labels))
@@ -105,7 +257,7 @@ def marginal_log_odds(joint: JointForm) -> Floats:
     return np.where(known >= 0, np.where(known == 1, np.inf, -np.inf), out)
 
 
-def log_odds_by_enumeration(joint: JointForm) -> Floats:
+def log_odds_by_enumeration(joint: JointDistribution) -> Floats:
     """Return the log-odds of the labels of every row from its table."""
     out = np.empty((joint.n_rows, joint.n_labels))
     for rows, enumeration in tables(joint):
@@ -113,13 +265,13 @@ def log_odds_by_enumeration(joint: JointForm) -> Floats:
     return out
 
 
-def from_draws(joint: JointForm, quantity: Quantity, samples: int, seed: int) -> Estimate:
+def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed: int) -> Estimate:
     """Return the quantity estimated from ``samples`` draws per row."""
     values, errors = [], []
     cells = joint._cells_per_row(quantity, samples)
     # A batch without rows still needs the shape of the result: one empty block.
     for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]:
-        value, error = joint[block]._from_draws(quantity, samples, seed)
+        value, error = joint[block]._drawn(quantity, samples, seed)
         values.append(value)
         errors.append(error)
     exact = np.zeros(joint.n_rows, dtype=np.bool_)
@@ -132,7 +284,7 @@ def result_cells(quantity: Quantity, n_labels: int) -> int:
 
 
 def from_weighted_draws(
-    joint: JointForm, quantity: Quantity, samples: int, seed: int
+    joint: JointDistribution, quantity: Quantity, samples: int, seed: int
 ) -> tuple[Floats, Floats]:
     """Return the quantity and its standard error from weighted draws of the form.
 
@@ -146,6 +298,20 @@ def from_weighted_draws(
         value, error = expectation_from_draws(joint._conditionals(labels), weight)
         return np.where(joint.known >= 0, joint.known, value), error
     if quantity == "entropy":
-        value, error = mean_from_draws(-joint._log_prob_of_draws(labels), weight)
+        value, error = mean_from_draws(-joint._log_prob(labels), weight)
         return value, np.hypot(error, joint.log_prob_error())
     return probability_from_draws(quantity, labels, weight)
+
+
+def full_log_odds(joint: JointDistribution, labels: Labels, which: Indices) -> Floats:
+    """Return the log-odds (n, k, w) of some labels, each given all other labels of the draws."""
+    out = np.zeros((*labels.shape[:2], len(which)))
+    present = joint._log_prob(labels)
+    for i, label in enumerate(which):
+        flipped = labels.copy()
+        flipped[:, :, label] ^= 1
+        other = joint._log_prob(flipped)
+        # A draw that is impossible either way has no weight: any finite number will do.
+        possible = np.isfinite(present) | np.isfinite(other)
+        np.subtract(present, other, out=out[:, :, i], where=possible)
+    return np.where(labels[:, :, which] == 1, out, -out)

@@ -1,13 +1,22 @@
-"""Results of a search over label vectors: the best one found, or the best few."""
+"""Mode and Ranked: the best label vectors found, with a bound on all others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave._common.wording import counted, left_out, positive_labels
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Notebooks show this many modes, or the lists of half as many rows, and this many labels by name.
+_SHOWN_MODES, _SHOWN_LABELS = 10, 12
 
 
 @dataclass(frozen=True)
@@ -21,6 +30,9 @@ class Mode:
         Log-probability of ``labels``.
     upper_bound : (n,) array
         No label vector of the row is more probable than this.
+    nodes : (n,) int64 array or None
+        The work of a search: partial vectors whose continuations were looked at, or vectors taken
+        from the lists of a mixture's components. None where nothing was counted.
     label_names : tuple of str or None
         Shown in notebooks; known if the joint distribution has names.
 
@@ -38,6 +50,7 @@ class Mode:
     labels: Labels
     log_prob: Floats
     upper_bound: Floats
+    nodes: Indices | None = None
     label_names: tuple[str, ...] | None = field(
         default=None, kw_only=True, repr=False, compare=False
     )
@@ -57,18 +70,46 @@ class Mode:
         """Whether the vector is proven to be the mode."""
         return self.upper_bound <= self.log_prob
 
+    def to_frame(self) -> DataFrame:
+        """Return a table of the rows: positive labels, probability, and what is proven.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from labelweave.joint import IndependentJoint
+        >>> IndependentJoint(np.array([[2.0, -1.0]])).mode().to_frame()
+          labels  probability certificate
+        0      0     0.643914      proven
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "labels": [
+                    positive_labels(y, self.label_names, _SHOWN_LABELS) for y in self.labels
+                ],
+                "probability": np.exp(self.log_prob),
+                "certificate": [
+                    "proven" if sure else f"gap ≤ {gap:.3g} nats"
+                    for sure, gap in zip(self.optimal, self.gap, strict=True)
+                ],
+            }
+        )
+
     def _repr_html_(self) -> str:
         """Show the first rows in notebooks."""
-        from labelweave.joint.notebook import mode_html  # which knows capabilities, and they modes
+        n = len(self.labels)
+        caption = f"Mode: {counted(n, 'row')}, {int(self.optimal.sum())} proven"
+        shown = self[np.arange(n) < _SHOWN_MODES].to_frame()
+        return frame_html(shown, caption, left_out(n - len(shown)))
 
-        return mode_html(self)
-
-    def __getitem__(self, rows: Indices | Mask) -> Mode:
+    def __getitem__(self, rows: slice | Indices | Mask) -> Mode:
         """Return the modes of some rows."""
         return Mode(
             self.labels[rows],
             self.log_prob[rows],
             self.upper_bound[rows],
+            None if self.nodes is None else self.nodes[rows],
             label_names=self.label_names,
         )
 
@@ -87,10 +128,7 @@ class Mode:
     def assembled(parts: Sequence[tuple[Mask, Mode]]) -> Mode:
         """Return the modes of all rows from parts that cover each row once.
 
-        Parameters
-        ----------
-        parts : sequence of (mask, Mode)
-            The rows of the batch a part stands for, and their modes in order.
+        A part is the mask of the rows of the batch that it stands for, and their modes in order.
         """
         n_rows = len(parts[0][0])
         labels = np.empty((n_rows, parts[0][1].labels.shape[1]), dtype=np.int8)
@@ -106,50 +144,6 @@ class Mode:
         log_prob = np.where(better, other.log_prob, self.log_prob)
         bound = np.maximum(np.minimum(self.upper_bound, other.upper_bound), log_prob)
         return Mode(np.where(better[:, None], other.labels, self.labels), log_prob, bound)
-
-
-@dataclass(frozen=True)
-class SearchedMode(Mode):
-    """A mode that a search for it found, with what it took.
-
-    Attributes
-    ----------
-    labels, log_prob, upper_bound, label_names
-        As in `Mode`.
-    nodes : (n,) int64 array
-        Prefixes of label vectors whose continuations were looked at, or vectors taken from the
-        lists of a mixture's components; zero where there was nothing to search.
-    """
-
-    nodes: Indices
-
-    @staticmethod
-    def of(mode: Mode) -> SearchedMode:
-        """Return a mode that took no search of its own: its nodes are zero."""
-        nodes = np.zeros(len(mode.labels), dtype=np.int64)
-        return SearchedMode(mode.labels, mode.log_prob, mode.upper_bound, nodes)
-
-
-@dataclass(frozen=True)
-class SearchLimits:
-    """When a search for the mode may stop before it has a proof.
-
-    Attributes
-    ----------
-    budget : int
-        Most prefixes to look at in each row.
-    epsilon : float
-        Stop a row when its vector is proven to be within this many nats of the mode.
-    seconds : float
-        Stop all rows after this time.
-    floor : float
-        Leave out prefixes whose log-probability is not above this.
-    """
-
-    budget: int
-    epsilon: float = 0.0
-    seconds: float = float("inf")
-    floor: float = float("-inf")
 
 
 def certified(labels: Labels, log_prob: Floats, upper_bound: Floats, normalised: Mask) -> Mode:
@@ -203,8 +197,58 @@ class Ranked:
         """Whether the list is proven to hold the k most probable vectors."""
         return self.upper_bound <= self.log_prob[:, -1]
 
+    def to_frame(self) -> DataFrame:
+        """Return a table of the possible vectors: row, rank, positive labels and probability.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from labelweave.joint import IndependentJoint
+        >>> IndependentJoint(np.array([[2.0, -1.0]])).top(2).to_frame()
+                 labels  probability certificate
+        row rank
+        0   0         0     0.643914      proven
+            1      0, 1     0.236883      proven
+        """
+        import pandas as pd
+
+        rows, ranks = np.nonzero(np.isfinite(self.log_prob))
+        proof = [
+            "proven" if exact else f"others ≤ {np.exp(bound):.3g}"
+            for exact, bound in zip(self.exact, self.upper_bound, strict=True)
+        ]
+        vectors = self.labels[rows, ranks]
+        return pd.DataFrame(
+            {
+                "labels": [positive_labels(y, self.label_names, _SHOWN_LABELS) for y in vectors],
+                "probability": np.exp(self.log_prob[rows, ranks]),
+                "certificate": [proof[row] for row in rows],
+            },
+            index=pd.MultiIndex.from_arrays([rows, ranks], names=["row", "rank"]),
+        )
+
     def _repr_html_(self) -> str:
         """Show the first rows in notebooks."""
-        from labelweave.joint.notebook import ranked_html
+        n, k, _ = self.labels.shape
+        caption = f"Ranked: {counted(n, 'row')}, the {k} most probable vectors of each"
+        few = slice(0, _SHOWN_MODES // 2)
+        first = Ranked(
+            self.labels[few],
+            self.log_prob[few],
+            self.upper_bound[few],
+            label_names=self.label_names,
+        )
+        return frame_html(first.to_frame(), caption, left_out(n - len(first.labels)))
 
-        return ranked_html(self)
+
+def frame_html(
+    frame: DataFrame, caption: str, notes: Sequence[str] = (), *, numbers: str = "{:.3g}"
+) -> str:
+    """Return a frame as notebooks show it, with a caption and notes below; all text is escaped."""
+    import pandas as pd
+
+    with pd.option_context("display.max_colwidth", None):
+        table = frame.to_html(float_format=numbers.format) if len(frame) else ""
+    below = "".join(f"<div>{escape(note)}</div>" for note in notes)
+    # The class keeps notebooks from reading text between dollar signs as a formula.
+    return f'<div class="tex2jax_ignore"><b>{escape(caption)}</b>{table}{below}</div>'

@@ -1,22 +1,27 @@
-"""Powers of a joint distribution: as sure of the same vectors as it should be."""
+"""TemperedJoint: P(y)^(1/T), normalised, of forms whose powers have another form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.seeds import derive_seed
-from labelweave.joint.capabilities import Found, near_power
-from labelweave.joint.distribution import JointDistribution
+from labelweave.joint.capabilities import near_power
+from labelweave.joint.distribution import Found, JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, log_sums, row_blocks, tables
-from labelweave.joint.estimate import Estimate, mean_from_draws, normalised_weights, resample
-from labelweave.joint.results import Mode, Ranked
+from labelweave.joint.quantities import (
+    Estimate,
+    full_log_odds,
+    mean_from_draws,
+    normalised_weights,
+    resample,
+)
 
 
 class TemperedJoint(JointDistribution):
@@ -38,17 +43,13 @@ class TemperedJoint(JointDistribution):
         Weighted draws that stand for a row with more than 16 unknown labels.
     """
 
+    exact_powers: ClassVar[bool] = True
+
     def __init__(self, base: JointDistribution, temperature: float, *, samples: int = 1024) -> None:
         self.base = base
         self.temperature = check_number(temperature, "temperature", above=0)
         self.samples = check_whole_number(samples, "samples", 2)
-        super().__init__(
-            base.n_rows,
-            base.n_labels,
-            label_names=base.label_names,
-            row_ids=base.row_ids,
-            n_threads=base.n_threads,
-        )
+        super().__init__(base.n_rows, base.n_labels, **base._rows())
         self._normaliser: Estimate | None = None
 
     @property
@@ -63,7 +64,7 @@ class TemperedJoint(JointDistribution):
             part._normaliser = self._normaliser[index]
         return part
 
-    def with_row_ids(self, row_ids: Indices) -> Self:
+    def with_row_ids(self, row_ids: npt.ArrayLike | None) -> Self:
         """Return the same distributions with other row ids, also in the base."""
         joint = super().with_row_ids(row_ids)
         joint.base = self.base.with_row_ids(row_ids)
@@ -114,8 +115,8 @@ class TemperedJoint(JointDistribution):
 
     def _log_ratio(self, proposal: JointDistribution, labels: Labels) -> Floats:
         """Return log P(y)^(1/T) − log q(y) of (n, k, L) draws from q."""
-        target = self.exponent * self.base._log_prob_of_draws(labels)
-        drawn = proposal._log_prob_of_draws(labels)
+        target = self.exponent * self.base._log_prob(labels)
+        drawn = proposal._log_prob(labels)
         return np.where(np.isfinite(drawn), target, -np.inf) - np.where(
             np.isfinite(drawn), drawn, 0.0
         )
@@ -131,14 +132,11 @@ class TemperedJoint(JointDistribution):
         normaliser = self.log_normaliser().value
         return self.exponent * log_prob - normaliser.reshape((-1,) + (1,) * (log_prob.ndim - 1))
 
-    def _log_prob(self, Y: Labels) -> Floats:
-        return self._tempered(self.base._log_prob(Y))
+    def _log_prob(self, vectors: Labels) -> Floats:
+        return self._tempered(self.base._log_prob(vectors))
 
-    def _log_prob_of_draws(self, labels: Labels) -> Floats:
-        return self._tempered(self.base._log_prob_of_draws(labels))
-
-    def _log_table(self, free: Indices) -> Floats:
-        table = self.exponent * self.base._log_table(free)
+    def _table(self, free: Indices) -> Floats:
+        table = self.exponent * self.base._table(free)
         table -= log_sums(table)
         return table
 
@@ -182,32 +180,18 @@ class TemperedJoint(JointDistribution):
     def _conditionals(self, labels: Labels) -> Floats:
         """Given all other labels of the draw."""
         every = np.arange(self.n_labels, dtype=np.int64)
-        return np.asarray(expit(self.exponent * self.base._full_log_odds(labels, every)))
+        return np.asarray(expit(self.exponent * full_log_odds(self.base, labels, every)))
 
     # ------------------------------------------------------------------ search
 
-    def mode(self, inference: Callable[[JointDistribution], Mode] | None = None) -> Mode:
-        """Return the mode of the base, which is that of all its powers."""
-        return self.restated(self.base.mode(inference))
-
-    def exhaustive_mode(self, max_labels: int, *, prune: bool = True) -> Mode:
-        """Return the mode of the base, proven by looking at every vector that could be it."""
-        return self.restated(self.base.exhaustive_mode(max_labels, prune=prune))
-
-    def greedy_mode(self) -> Mode:
-        """Return the greedy vector of the base, with an upper bound."""
-        return self.restated(self.base.greedy_mode())
-
-    def greedy_path(self) -> JointDistribution:
-        """Return what a plain classifier chain takes P(y) to be, at the same temperature."""
-        return self.base.greedy_path().tempered(self.temperature, samples=self.samples)
-
-    def _top(self, k: int) -> Ranked:
-        """Return the ``k`` most probable label vectors of the base, which are those of a power."""
-        return self.restated(self.base.top(k))
+    @property
+    def ranks_like(self) -> JointDistribution:
+        """The base: all powers of a distribution have the same order of vectors."""
+        return self.base.ranks_like
 
     def restated(self, found: Found) -> Found:
         """Return what the base found with probabilities of this distribution."""
+        found = self.base.restated(found)
         return replace(
             found,
             log_prob=self._tempered(found.log_prob),
@@ -216,27 +200,19 @@ class TemperedJoint(JointDistribution):
 
     # ------------------------------------------------------------------ Bayes' rule
 
-    def _given(self, known: Labels) -> tuple[Self, Estimate]:
-        """Return the posterior, which is a power of the base's, and the base's log-evidence."""
-        of_base = self.base._evidence_log_prob(known)
-        posterior = self[:]
-        posterior.base = self.base._condition(known, of_base)
-        posterior._normaliser = None
-        return posterior, of_base
-
-    def _evidence_log_prob(self, known: Labels) -> Estimate:
-        """Return log P_T(e) = log P(e) / T + log Z(given e) − log Z.
+    def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
+        """Return the power of the base's posterior, and log P(e) / T + log Z(given e) − log Z.
 
         What is not exact about P(e) cancels: the posterior is divided by the same number.
         """
-        posterior, of_base = self._given(known)
+        posterior = self[:]
+        posterior.base, of_base = self.base._clamp(known)
+        posterior._normaliser = None
         possible = np.isfinite(of_base.value)
         nothing_new = ((known < 0) | (known == self.known)).all(axis=1)
         before, after = self.log_normaliser(), posterior.log_normaliser()
         evidence = np.where(possible, self.exponent * of_base.value, -np.inf)
         value = np.where(nothing_new, 0.0, np.minimum(evidence + after.value - before.value, 0.0))
         error = np.where(nothing_new, 0.0, np.hypot(before.standard_error, after.standard_error))
-        return Estimate(value, error, nothing_new | (before.exact & after.exact) | ~possible)
-
-    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
-        return self._given(known)[0]
+        exact = nothing_new | (before.exact & after.exact) | ~possible
+        return posterior, Estimate(value, error, exact)

@@ -1,32 +1,17 @@
-"""TreeJoint; parents as arrays; mixtures of trees as the kernels take them.
+"""TreeJoint: P(y) = Π_i P(y_i | y_parent(i)), every label with at most one parent.
 
-Trees: P(y) = Π_i P(y_i | y_parent(i)), every label with at most one parent.
-
-Formulas: docs/design/math.md, section 3. Marginals by sum-product, modes by max-sum, evidence by
-clamped nodes: each pass takes time in proportion to the number of labels.
-
-==============  ==================================================================================
-`form`          `TreeJoint`: log-odds for both values of the parent, and its posterior
-`parents`       parents as arrays: checks, and orders in which parents or children come first
-`tree_mixture`  `TreeMixture`: Σ_k λ_k P_k(y) of trees, searched by compiled kernels
-==============  ==================================================================================
-
-The parents of the labels of a tree, as an array.
-
-Mixtures of trees, searched by compiled kernels.
-
-Many forms are mixtures of trees: a tree is one of one component, independent labels are a tree
-without edges, a field whose couplings form a forest is a tree, and a mixture of such forms joins
-theirs.
-
-Trees of labels: every label depends on at most one other.
+Marginals by sum-product, modes by max-sum, evidence by clamped nodes: each pass takes time in
+proportion to the number of labels. Many forms are mixtures of trees (`MixtureOfTrees`), which
+compiled kernels search: a tree is one of one component, independent labels are a tree without
+edges, a field whose couplings form a forest is a tree, and a mixture of such forms joins theirs.
+Formulas: docs/design/math.md, section 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -34,13 +19,9 @@ from scipy.special import log_expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._core import native
-from labelweave.joint.distribution import JointDistribution
-from labelweave.joint.estimate import Estimate, Quantity
-from labelweave.joint.quantities import bernoulli_entropy
+from labelweave.joint.distribution import JointDistribution, RowOptions
+from labelweave.joint.quantities import Estimate, Quantity, bernoulli_entropy
 from labelweave.joint.results import Mode, Ranked
-
-if TYPE_CHECKING:
-    from labelweave.joint.distribution import Batch
 
 
 def check_parents(parents: npt.ArrayLike, n_labels: int) -> Indices:
@@ -88,7 +69,7 @@ KernelArrays: TypeAlias = tuple[list[Floats], list[Indices], list[Indices], Floa
 
 
 @dataclass(frozen=True)
-class TreeMixture:
+class MixtureOfTrees:
     """P(y) = Σ_k λ_k P_k(y) of trees.
 
     Attributes
@@ -123,16 +104,12 @@ class TreeMixture:
         )
         return Ranked(labels, log_prob, bound), listed
 
-    def anneal(self, batch: Batch, start: Labels, temperatures: Floats, seed: int) -> Labels:
+    def anneal(
+        self, batch: JointDistribution, start: Labels, temperatures: Floats, seed: int
+    ) -> Labels:
         """Return the best vectors of a walk of single flips, one for each temperature.
 
-        Parameters
-        ----------
-        batch : Batch
-            Its known labels are never flipped, and its row ids key the random numbers.
-        start : (n, L) int8 array
-        temperatures : (steps,) array
-        seed : int
+        The known labels of ``batch`` are never flipped, and its row ids key the random numbers.
         """
         best = start.copy()
         native.tree_annealing(
@@ -155,8 +132,8 @@ class TreeJoint(JointDistribution):
         then certain. A root reads ``[..., 0]``.
     parents : (L,) array of int
         The parent of each label, -1 for a root; several roots make a forest.
-    label_names, row_ids, n_threads
-        As in `JointDistribution`.
+    **rows
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
     Examples
     --------
@@ -176,14 +153,14 @@ class TreeJoint(JointDistribution):
             [1, 1]]], dtype=int8)
     """
 
+    exact_powers: ClassVar[bool] = True
+    lists_first: ClassVar[bool] = True
+
     def __init__(
         self,
         logits: npt.ArrayLike,
         parents: npt.ArrayLike,
-        *,
-        label_names: Sequence[str] | None = None,
-        row_ids: npt.ArrayLike | None = None,
-        n_threads: int = 1,
+        **rows: Unpack[RowOptions],
     ) -> None:
         values = np.array(logits, dtype=np.float64, order="C")
         if values.ndim != 3 or values.shape[1] == 0 or values.shape[2] != 2:
@@ -193,9 +170,7 @@ class TreeJoint(JointDistribution):
             )
         if np.isnan(values).any():
             raise ValueError("logits contains NaN: every entry must be a number or infinite")
-        super().__init__(
-            *values.shape[:2], label_names=label_names, row_ids=row_ids, n_threads=n_threads
-        )
+        super().__init__(*values.shape[:2], **rows)
         self.parents = check_parents(parents, self.n_labels)
         self.order = parents_first(self.parents)
         roots = self.parents < 0
@@ -227,15 +202,12 @@ class TreeJoint(JointDistribution):
 
     # ------------------------------------------------------------------ probabilities
 
-    def _log_prob(self, Y: Labels) -> Floats:
-        return self._log_prob_of_draws(Y[:, None, :])[:, 0]
-
-    def _log_prob_of_draws(self, labels: Labels) -> Floats:
-        out = np.empty(labels.shape[:2])
-        self._kernel(native.tree_log_prob, np.ascontiguousarray(labels), out)
+    def _log_prob(self, vectors: Labels) -> Floats:
+        out = np.empty(vectors.shape[:2])
+        self._kernel(native.tree_log_prob, np.ascontiguousarray(vectors), out)
         return out
 
-    def _log_table(self, free: Indices) -> Floats:
+    def _table(self, free: Indices) -> Floats:
         out = np.empty((self.n_rows, 2 ** len(free)))
         self._kernel(native.tree_table, self.known, free, out)
         return out
@@ -296,11 +268,7 @@ class TreeJoint(JointDistribution):
         self._kernel(native.tree_mode, labels, log_prob)
         return Mode(labels, log_prob, log_prob.copy())
 
-    def greedy_mode(self) -> Mode:
-        """Return the mode: it costs no more than a greedy vector."""
-        return self.closed_mode()
-
-    def _top(self, k: int) -> Ranked:
+    def best_vectors(self, k: int, width: int | None = None) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
         labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
         log_prob = np.empty((self.n_rows, k))
@@ -326,22 +294,15 @@ class TreeJoint(JointDistribution):
                 ).T
         return joint
 
-    def tree_mixture(self) -> TreeMixture:
+    def as_trees(self) -> MixtureOfTrees:
         """Return the mixture of this tree alone."""
-        return TreeMixture(np.zeros((self.n_rows, 1)), (self,))
+        return MixtureOfTrees(np.zeros((self.n_rows, 1)), (self,))
 
     # ------------------------------------------------------------------ Bayes' rule
 
-    def _posterior(self, known: Labels) -> tuple[Floats, Floats]:
-        """Return the log-odds given ``known`` and the log-probability of the evidence."""
+    def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
         logits, log_prob = np.empty_like(self.logits), np.empty(self.n_rows)
         self._kernel(native.tree_condition, known, logits, log_prob)
-        return logits, log_prob
-
-    def _evidence_log_prob(self, known: Labels) -> Estimate:
-        return Estimate.of_exact(self._posterior(known)[1])
-
-    def _condition(self, known: Labels, log_prob: Estimate) -> JointDistribution:
         posterior = self[:]
-        posterior.logits = self._posterior(known)[0]
-        return posterior
+        posterior.logits = logits
+        return posterior, Estimate.of_exact(log_prob)

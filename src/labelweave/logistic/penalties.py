@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Mask
+from labelweave._common.folds import assign_folds
 from labelweave._common.matrices import total_variance, without_empty_columns
 from labelweave._common.progress import stage
-from labelweave._common.row_keys import assign_folds, row_keys
+from labelweave._common.row_keys import row_keys
 from labelweave.logistic.problem import LogisticProblems, sample_problems
 from labelweave.logistic.solver import Solutions, solve_problems
 

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Positions
+from labelweave._common.folds import assign_folds
 from labelweave._common.matrices import as_features, linear_scores
-from labelweave._common.row_keys import assign_folds
 from labelweave.logistic.conditionals import (
     FINAL_TOLERANCE,
     LinearConditionals,

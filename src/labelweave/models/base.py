@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
 from labelweave._common.files import check_shape
 from labelweave._common.labels import LabelEncoding, read_batch_labels, read_labels
@@ -41,23 +41,13 @@ from labelweave.decision.rules import ScoredRows, ThresholdRule, apply_threshold
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
 from labelweave.models.conditionals import LinearMembers
 from labelweave.models.cross_fitting import cross_fitted_scores
 
 # What `fit` learns beside the attributes that end in an underscore.
 _LEARNED = ("_encoding", "_rates", "_means", "_untuned_rule", "_is_fitted")
-
-
-class RowOptions(TypedDict):
-    """What every joint distribution is told about its rows.
-
-    The keys of the rows (``row_ids``) seed their random numbers.
-    """
-
-    label_names: tuple[str, ...] | None
-    row_ids: Indices
-    n_threads: int
 
 
 def _settings(value: Any) -> dict[str, Any]:
@@ -96,6 +86,16 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     allows `partial_fit`. Estimators of P(y|x) derive from `MultiLabelClassifier`; others have
     neither ``predict_joint`` nor ``predict_proba``. If a method was published with settings other
     than the defaults, `presets` names them: ``TreeNetwork.preset("published")``.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Number of threads, or of processes for the classifiers of other libraries; -1 uses all
+        cores. Results do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds everything that is drawn. None means 0: results are reproducible by default.
+    verbose : int, default=0
+        If positive, show progress and print what `fit` chose.
 
     Attributes set by `fit`
     -----------------------
@@ -401,6 +401,13 @@ class MultiLabelClassifier(Estimator):
     it fits the model five times more, each time to four fifths of the rows, with the penalties that
     were chosen on all of them.
 
+    Parameters
+    ----------
+    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
+        The loss that `predict` minimises.
+    n_jobs, random_state, verbose
+        As in `Estimator`.
+
     Attributes set by `fit`
     -----------------------
     rule_ : ThresholdRule
@@ -410,9 +417,9 @@ class MultiLabelClassifier(Estimator):
     --------
     What every estimator can predict:
 
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BinaryRelevance, MultiLabelClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model: MultiLabelClassifier = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> model.predict(data.X[:2]).shape, model.predict_proba(data.X[:2]).shape
     ((2, 6), (2, 6))
@@ -531,10 +538,13 @@ class MultiLabelClassifier(Estimator):
         """Return why conditionals cannot be explained, if not for want of linear ones."""
         return None
 
-    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
+    def _delegate(
+        self, X: Any | None, names: Sequence[str] | None
+    ) -> tuple[Any, Any, Sequence[str] | None] | None:
         """Return the model that predicts validated rows in place of this one, if there is one.
 
-        With it go the rows as that model sees them, and the names of their features.
+        The rows as that model sees them, and the names of their features, come with it; X and names
+        may be None.
         """
         return None
 

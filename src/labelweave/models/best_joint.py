@@ -1,29 +1,10 @@
-"""BestJoint: portfolio, race over the folds, pool.
+"""BestJoint: the best of several models, or a mixture of them, by the likelihood of held-out rows.
 
-The choice of a model, or of the weights of several, by what they make of held-out rows.
-
-===============  =========================================================================
-`candidates`     the models to choose from, and the portfolio
-`trials`         what became of each, and what it makes of rows that it has not seen
-`race`           candidates tried one after the other, the hopeless ones on one fold only
-`pooling`        the weights of a mixture under which held-out rows are most probable
-`best_joint`     the estimator
-===============  =========================================================================
-
-The models that `BestJoint` tries: methods by name, estimators, pipelines.
-
-Weights of a mixture of models: those under which held-out rows are most probable.
-
-The mixture Σ_k w_k P_k(y|x) of models that have not seen the rows is never worse on them than the
-best of the models, and better where each is right about other rows (Breiman 1996; Yao, Vehtari,
-Simpson and Gelman 2018, who call it stacking of predictive distributions). The mean log-likelihood
-is concave in w.
-
-Candidates, and what they make of rows that they have not seen.
-
-Candidates tried one after the other on the same folds, the hopeless ones on one only.
-
-Choose a model, or the weights of several, by what they make of held-out rows.
+Candidates are tried one after the other on the same folds, the hopeless ones on one fold only. The
+mixture Σ_k w_k P_k(y|x) of models that have not seen the rows is never worse on them than the best
+of the models, and better where each is right about other rows (Breiman 1996; Yao, Vehtari, Simpson
+and Gelman 2018, who call it stacking of predictive distributions). The mean log-likelihood is
+concave in w.
 """
 
 from __future__ import annotations
@@ -31,35 +12,34 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from joblib import delayed
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from labelweave._common.arrays import Floats, Labels, Mask
-from labelweave._common.checks import check_flag, check_number, check_whole_number
-from labelweave._common.engine import processes
-from labelweave._common.pipelines import last_step
+from labelweave._common.arrays import Floats, Labels, Positions
+from labelweave._common.checks import check_flag, check_number
+from labelweave._common.folds import Fold, check_folds, deal
+from labelweave._common.pipelines import copy_for_fold, fit_arguments, last
 from labelweave._common.progress import stage
-from labelweave._common.row_keys import assign_folds
 from labelweave.decision import FixedThreshold
 from labelweave.decision.losses import Decision
-from labelweave.decision.probabilities import Probabilities, Scores, check_scores, joined
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores
 from labelweave.decision.rules import ThresholdRule
 from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import Metric, resolve_metrics
-from labelweave.models.base import MultiLabelClassifier, RowOptions
-from labelweave.models.conditionals import seeded_clone, weight_parameter
+from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.conditionals import seeded_clone
+from labelweave.models.cross_fitting import CrossFit, cross_fit
 from labelweave.models.methods import make_method, with_preprocessing
 from labelweave.models.mixture_size import in_standard_errors
 from labelweave.models.predictions import predict_joint, score_model
@@ -70,13 +50,13 @@ if TYPE_CHECKING:
 
 #: The methods that `BestJoint` tries by default, in this order: a chain, forests, kernels, and
 #: a mixture of trees, which takes longest with many labels and may be given up after one fold.
-#: Trees that see all rows are better on some data, those that see bootstrap samples on other:
-#: exact match and CLL-loss of 2,250 rows of eisen's 14 classes .186 / 5.21 and .186 / 5.25, of
-#: ImCLEF's .742 / .77 and .703 / .84, of delicious' ten most frequent labels .093 / 5.39 and
-#: .102 / 5.11. Trees that tell whole label vectors apart were alike and are not tried.
-#: A chain over a forest's predictions sees the features besides if they are sparse: on text that is
-#: better, CLL-loss of 2,000 rows of imdb and of delicious' ten most frequent labels 5.33 and 4.79,
-#: without them 5.35 and 4.97, of a linear chain 5.34 and 4.83.
+#: Trees on all rows are better on some data, trees on bootstrap samples on others: exact match and
+#: CLL-loss are .186 / 5.21 and .186 / 5.25 on 2,250 rows of eisen's 14 classes, .742 / .77 and
+#: .703 / .84 on ImCLEF, .093 / 5.39 and .102 / 5.11 on delicious' ten most frequent labels. Trees
+#: for whole label vectors did as well, and are not tried.
+#: A chain over a forest's predictions also sees the features if they are sparse, which helps on
+#: text: its CLL-loss on 2,000 rows of imdb and of delicious' ten most frequent labels is 5.33 and
+#: 4.79, without the features 5.35 and 4.97; that of a linear chain is 5.34 and 4.83.
 PORTFOLIO = (
     "auto",
     "forest",
@@ -101,7 +81,7 @@ def unaffordable(name: str, n_features: int, n_labels: int) -> str:
 def make_candidates(
     given: Sequence[Any] | None, decision: str | Decision, X: Any, seed: int
 ) -> list[tuple[str, Any]]:
-    """Return estimators with distinct names, a decision, and what X needs in front of them."""
+    """Return estimators with distinct names, a decision, and the preprocessing that X needs."""
     given = PORTFOLIO if given is None else given
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise ValueError(
@@ -109,12 +89,12 @@ def make_candidates(
         )
     candidates: dict[str, Any] = {}
     for name, estimator in map(_named, given):
-        if not isinstance(last_step(estimator), MultiLabelClassifier):
+        if not isinstance(last(estimator), MultiLabelClassifier):
             raise ValueError(
                 f"candidates must be estimators of P(y|x), such as ClassifierChain(); {name} "
                 "is none. JointClassifierCV makes one of any classifier"
             )
-        last_step(estimator).set_params(decision=decision)
+        last(estimator).set_params(decision=decision)
         prepared = with_preprocessing(seeded_clone(estimator, seed), X)
         candidates[_distinct(name, candidates)] = prepared
     return list(candidates.items())
@@ -146,9 +126,13 @@ _LEAST = 1e-12
 _DECIMALS = 6
 
 
-def pool_weights(log_probs: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Floats:
-    """Return the weights of a mixture that maximise the mean log-likelihood of rows, (K,)."""
-    values, weight = _checked(log_probs, sample_weight)
+def pool_weights(log_probs: Floats, sample_weight: Floats | None = None) -> Floats:
+    """Return the weights of a mixture, (K,), that maximise the mean of log-probabilities (n, K).
+
+    Rows that are impossible under all models do not count.
+    """
+    values = log_probs
+    weight = np.ones(len(values)) if sample_weight is None else sample_weight
     largest = values.max(axis=1)
     counts = np.isfinite(largest) & (weight > 0)
     n_models = values.shape[1]
@@ -177,39 +161,15 @@ def pool_weights(log_probs: npt.ArrayLike, sample_weight: npt.ArrayLike | None =
     return weights
 
 
-def _checked(
-    log_probs: npt.ArrayLike, sample_weight: npt.ArrayLike | None
-) -> tuple[Floats, Floats]:
-    values = np.asarray(log_probs, dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] == 0:
-        raise ValueError(f"log_probs must be (n, K), K models; got shape {values.shape}")
-    if np.isnan(values).any() or np.isposinf(values).any():
-        raise ValueError("log_probs must be log-probabilities: finite, or -inf")
-    n_rows = len(values)
-    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError(
-            f"sample_weight must be one finite, non-negative number for each of the {n_rows} rows"
-        )
-    return values, weight
-
-
 _NOTHING = np.empty(0)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of a candidate.
+    """The scores of a candidate, one for each fold that was tried; higher ones are better.
 
-    Attributes
-    ----------
-    name : str
-    scores : tuple of float
-        The score of each fold that was tried, the higher the better: of one fold only if the
-        candidate was given up, so that its mean does not compare with others.
-    seconds : float
-    problem : str
-        Why it was not tried on all folds; empty if it was.
+    The `problem` says why it was not tried on all folds. A candidate that was given up after one
+    fold has a mean that does not compare with others.
     """
 
     name: str
@@ -231,17 +191,11 @@ class Trial:
         return float(np.std(self.scores, ddof=1) / np.sqrt(len(self.scores)))
 
 
-class HeldOutFold(NamedTuple):
-    """What a candidate that was fitted to all folds but one makes of that one.
+class Judgement(NamedTuple):
+    """The score of a model on rows that it has not seen; higher ones are better.
 
-    Attributes
-    ----------
-    score : float
-        The higher the better.
-    log_prob : (m,) array
-        Log-probability of the labels of each row; empty where a metric is the score.
-    evidence : (m, L) array or Probabilities
-        What a rule sees of the rows that is to be tuned; empty if there is none.
+    `log_prob`, (m,), are the log-probabilities of the rows' labels, unless a metric is the score,
+    and `evidence`, (m, L), are the scores of the rows if a rule is to be tuned.
     """
 
     score: float
@@ -256,118 +210,74 @@ class TrainingData(NamedTuple):
     labels: Labels
     weight: Floats | None
 
-    def taken(self, rows: Mask) -> TrainingData:
+    def taken(self, rows: Positions) -> TrainingData:
         """Return some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return TrainingData(self.X[rows], self.labels[rows], weight)
 
 
-def judge_fold(
-    estimator: Any,
+def judge(
+    model: Any,
+    rows: Positions,
+    *,
     data: TrainingData,
-    outside: Mask,
     metric: Metric | None,
     rule: ThresholdRule | None,
-) -> HeldOutFold:
-    """Fit a clone to the rows inside, and judge it by those outside."""
-    inside, (X, truth, weight) = data.taken(~outside), data.taken(outside)
+) -> Judgement:
+    """Judge a model by rows that it has not seen."""
+    X, truth, weight = data.taken(rows)
     if metric is not None:
-        value = score_model(fitted(estimator, inside), X, truth, [metric])[0][metric.name]
-        return HeldOutFold(value if metric.higher_is_better else -value)
-    joint: Any = predict_joint(fitted(without_tuning(estimator), inside), X)
+        value = score_model(model, X, truth, [metric])[0][metric.name]
+        return Judgement(value if metric.higher_is_better else -value)
+    joint: Any = predict_joint(model, X)
     log_prob = joint.log_prob(truth)
     log_prob = np.where(np.isnan(log_prob), -np.inf, log_prob)
     evidence = _NOTHING if rule is None else rule.scored(joint).scores
-    return HeldOutFold(float(np.average(log_prob, weights=weight)), log_prob, evidence)
+    return Judgement(float(np.average(log_prob, weights=weight)), log_prob, evidence)
 
 
 def without_tuning(estimator: Any) -> Any:
     """Return a clone whose decision needs no held-out rows."""
     cloned = clone(estimator)
-    last_step(cloned).set_params(decision="hamming")
+    last(cloned).set_params(decision="hamming")
     return cloned
 
 
-def fitted(estimator: Any, data: TrainingData) -> Any:
-    """Return a fitted clone; weights go to the steps of a pipeline that take them."""
-    model = clone(estimator)
-    X, labels, weight = data
-    if weight is None:
-        return model.fit(X, labels)
-    if weight_parameter(model) is None:
-        name = type(last_step(model)).__name__
-        raise ValueError(f"sample_weight was given, but {name} does not support it")
-    return model.fit(X, labels, **dict.fromkeys(_weight_parameters(model), weight))
-
-
-def _weight_parameters(model: Any) -> list[str]:
-    """Return the names under which `fit` hands weights to every step that takes them."""
-    if isinstance(model, Pipeline):
-        return [f"{name}__{own}" for name, step in model.steps for own in _weight_parameters(step)]
-    takes_weights = hasattr(model, "fit") and has_fit_parameter(model, "sample_weight")
-    return ["sample_weight"] if takes_weights else []
-
-
-def by_row(parts: Sequence[Scores], held_out: Sequence[Mask]) -> Scores:
-    """Return what folds say about their rows in the order of all rows."""
-    rows = np.concatenate([np.flatnonzero(outside) for outside in held_out])
-    return joined(parts)[np.argsort(rows)]
+def fitted(estimator: Any, data: TrainingData, rows: Positions | None = None) -> Any:
+    """Return a clone that is fitted to some of the rows, by default to all."""
+    X, labels, weight = data if rows is None else data.taken(rows)
+    return clone(estimator).fit(X, labels, **fit_arguments(estimator, weight))
 
 
 # A candidate is given up if it is behind by this many standard errors of the paired differences of
-# the rows of the first fold, or in a pool if its weight there is below the least one that counts;
-# but not by fewer rows than this.
+# the rows of the first fold, or in a pool if its weight there is below the least one that counts.
+# A first fold of fewer rows gives up nobody.
 _STANDARD_ERRORS = 4.0
 LEAST_WEIGHT = 0.02
 _FEWEST_ROWS = 20
 
 
+@dataclass
 class Race:
-    """What each candidate makes of held-out rows.
+    """Candidates tried on the same folds, with the judgements on those that went through all folds.
 
-    Parameters
-    ----------
-    data : TrainingData
-    held_out : list of (n,) arrays of bool
-        The rows of each fold.
-    metric : Metric or None
-        What candidates are judged by; None for the log-likelihood, which is known row by row, so
-        that those far behind are not tried on all folds.
-    rule : ThresholdRule or None
-        A rule that is to be tuned on the held-out rows.
-    pooled : bool
-        Whether candidates share the rows, as members of a mixture.
-    n_jobs : int or None
-        Number of folds at a time.
-
-    Attributes
-    ----------
-    trials : list of Trial
-    folds : dict
-        What the candidates that went through all folds make of each, by their position.
-    error : Exception or None
-        Why the last of those that failed did.
+    Without a `metric` they are judged by their log-likelihood, which is known row by row, so that
+    candidates far behind are not tried on all folds.
     """
 
-    def __init__(
-        self,
-        data: TrainingData,
-        held_out: list[Mask],
-        *,
-        metric: Metric | None,
-        rule: ThresholdRule | None,
-        pooled: bool,
-        n_jobs: int | None,
-    ) -> None:
-        self.data = data
-        self.held_out = held_out
-        self.metric = metric
-        self.rule = rule
-        self.pooled = pooled
-        self.n_jobs = n_jobs
-        self.trials: list[Trial] = []
-        self.folds: dict[int, list[HeldOutFold]] = {}
-        self.error: Exception | None = None
+    data: TrainingData
+    folds: list[Fold]
+    metric: Metric | None
+    #: A rule that is to be tuned on the held-out rows.
+    rule: ThresholdRule | None
+    #: Whether candidates share the rows, as members of a mixture.
+    pooled: bool
+    n_jobs: int | None
+    trials: list[Trial] = field(default_factory=list)
+    #: Judgements by the position of the candidate.
+    judged: dict[int, CrossFit] = field(default_factory=dict)
+    #: The error of the last candidate that failed.
+    error: Exception | None = None
 
     def skip(self, name: str, problem: str) -> None:
         """Enter a candidate that is not tried."""
@@ -376,47 +286,45 @@ class Race:
     def run(self, name: str, estimator: Any) -> None:
         """Try a candidate on the folds."""
         begin = time.monotonic()
-        folds: list[HeldOutFold] = []
+        parts: list[Judgement] = []
         problem = ""
         # Where nobody can be given up, all folds are tried at once.
-        at_first = 1 if self._can_give_up() else len(self.held_out)
+        at_first = 1 if self._can_give_up() else len(self.folds)
         try:
-            folds = self._judged(estimator, self.held_out[:at_first])
+            parts = self._parts(estimator, self.folds[:at_first])
             if at_first == 1:
-                problem = self._reason_to_give_up(folds[0])
+                problem = self._reason_to_give_up(parts[0])
             if not problem:
-                folds += self._judged(estimator, self.held_out[at_first:])
-                self.folds[len(self.trials)] = folds
+                parts += self._parts(estimator, self.folds[at_first:])
+                self.judged[len(self.trials)] = CrossFit(parts, self.folds)
         except Warning:  # one that the user wants as an error
             raise
         except Exception as error:  # whatever fails, a base classifier of the user's, say
-            folds, problem = [], _described(error)
+            parts, problem = [], _described(error)
             self.error = error
             if not isinstance(error, ValueError):
                 warnings.warn(f"candidate {name} failed: {problem}", FitFailedWarning, stacklevel=2)
-        scores = tuple(fold.score for fold in folds)
+        scores = tuple(part.score for part in parts)
         self.trials.append(Trial(name, scores, time.monotonic() - begin, problem))
 
-    def _judged(self, estimator: Any, held_out: list[Mask]) -> list[HeldOutFold]:
-        return list(
-            processes(self.n_jobs)(
-                delayed(judge_fold)(estimator, self.data, outside, self.metric, self.rule)
-                for outside in held_out
-            )
-        )
+    def _parts(self, estimator: Any, folds: list[Fold]) -> list[Judgement]:
+        wanted = without_tuning(estimator) if self.metric is None else estimator
+        fit = partial(fitted, wanted, self.data)
+        score = partial(judge, data=self.data, metric=self.metric, rule=self.rule)
+        return cross_fit(fit, folds, score, n_jobs=self.n_jobs).parts
 
     def _can_give_up(self) -> bool:
-        several = self.metric is None and bool(self.folds) and len(self.held_out) > 1
+        several = self.metric is None and bool(self.judged) and len(self.folds) > 1
         return several and self._first_weight().sum() >= _FEWEST_ROWS
 
     def _first_weight(self) -> Floats:
         """Return the weights of the rows of the first fold."""
-        first = self.held_out[0]
-        return np.ones(first.sum()) if self.data.weight is None else self.data.weight[first]
+        rows, weight = self.folds[0].held_out, self.data.weight
+        return np.ones(len(rows)) if weight is None else weight[rows]
 
-    def _reason_to_give_up(self, first: HeldOutFold) -> str:
+    def _reason_to_give_up(self, first: Judgement) -> str:
         """Return why a candidate is not worth further folds; empty if it is."""
-        known = np.column_stack([folds[0].log_prob for folds in self.folds.values()])
+        known = np.column_stack([found.parts[0].log_prob for found in self.judged.values()])
         weight = self._first_weight()
         if self.pooled:
             together = np.column_stack([known, first.log_prob])
@@ -426,25 +334,33 @@ class Race:
             leader = known[:, np.average(known, axis=0, weights=weight).argmax()]
             is_idle = _is_far_behind(first.log_prob, leader, weight)
             reason = "far behind"
-        return f"{reason} after one of {len(self.held_out)} folds" if is_idle else ""
+        return f"{reason} after one of {len(self.folds)} folds" if is_idle else ""
 
     def best(self) -> int | None:
         """Return the position of the best candidate; None if none went through all folds."""
-        return max(self.folds, key=lambda k: self.trials[k].score, default=None)
+        return max(self.judged, key=lambda k: self.trials[k].score, default=None)
+
+    def rows(self) -> TrainingData:
+        """Return the rows that were held out, in the order of all rows."""
+        rows = [fold.held_out for fold in self.folds]
+        return self.data.taken(np.unique(np.concatenate(rows)))
 
     def log_probs(self, members: list[int]) -> Floats:
-        """Return the log-probability of each row by each of some candidates, (n, K)."""
-        columns = (by_row([f.log_prob for f in self.folds[k]], self.held_out) for k in members)
+        """Return the log-probability of each held-out row by each of some candidates, (n, K)."""
+        columns = (self._by_row(self.judged[k].map(lambda part: part.log_prob)) for k in members)
         return np.column_stack([np.asarray(column) for column in columns])
 
     def evidence(self, members: list[int], weights: Floats) -> Scores:
-        """Return what the rule sees of each row in a mixture of some candidates, (n, L)."""
-        parts = [by_row([f.evidence for f in self.folds[k]], self.held_out) for k in members]
+        """Return the scores of each held-out row in a mixture of some candidates, (n, L)."""
+        parts = [self._by_row(self.judged[k].map(lambda part: part.evidence)) for k in members]
         if len(parts) == 1:
             return parts[0]
         # Several candidates are mixed by their marginals, which are held as log-odds.
         mixture = MixtureJoint(weights, [IndependentJoint(check_scores(part)) for part in parts])
         return Probabilities(mixture.marginal_log_odds())
+
+    def _by_row(self, found: CrossFit) -> Scores:
+        return found.gather(len(self.data.labels))[np.unique(found.rows)]
 
 
 def _described(error: Exception) -> str:
@@ -462,6 +378,7 @@ def _is_far_behind(log_prob: Floats, leader: Floats, weight: Floats) -> bool:
     return in_standard_errors(log_prob - leader, weight) < -_STANDARD_ERRORS
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BestJoint(MultiLabelClassifier):
     """The best of several models, or a mixture of them, by cross-validation on the training rows.
 
@@ -469,7 +386,7 @@ class BestJoint(MultiLabelClassifier):
     rows. Candidates that the first fold shows to be far behind are not tried on the others. With
     ``pool=True`` the model is a mixture of the candidates, with the weights under which the
     held-out rows are most probable: it takes all of their fits, and is better than the best of them
-    where each is right about other rows. `table` shows what was compared.
+    where each is right about other rows. `table` shows the comparison.
 
     Parameters
     ----------
@@ -489,10 +406,12 @@ class BestJoint(MultiLabelClassifier):
         Candidates of less weight than 0.02 are left out, those with so little beside the ones tried
         before them after the first fold, but the best is always a member. The `inference` of
         candidates does not matter then.
-    n_folds : int, default=3
+    cv : int, splitter or list of (train, test), default=3
+        How training rows are held out. A number of folds deals the rows by their content: their
+        order does not matter, and equal rows share a fold.
     time_budget : float, optional
-        Seconds after which no further candidate is tried; the first one always is. What is chosen
-        then depends on how fast the machine is. The last fit comes on top.
+        Seconds after which no further candidate is tried; the first one always is. The
+        choice then depends on the speed of the machine. The last fit comes on top.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
@@ -522,10 +441,10 @@ class BestJoint(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BestJoint
-    >>> data = load_emotions()
-    >>> model = BestJoint(candidates=["br(C=0.01)", "auto(C=0.01,label_penalty=0.03)"])
+    >>> data = load("emotions")
+    >>> model = BestJoint(["br(C=0.01)", "auto(C=0.01,label_penalty=0.03)"])
     >>> model = model.fit(data.X[:300], data.Y[:300])
     >>> model.best_name_
     'auto(C=0.01,label_penalty=0.03)'
@@ -533,31 +452,14 @@ class BestJoint(MultiLabelClassifier):
     ['candidate', 'score', 'standard_error', 'weight', 'seconds', 'problem']
     """
 
-    def __init__(
-        self,
-        *,
-        candidates: Sequence[Any] | None = None,
-        scoring: str = "log_likelihood",
-        pool: bool = False,
-        n_folds: int = 3,
-        time_budget: float | None = None,
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.candidates = candidates
-        self.scoring = scoring
-        self.pool = pool
-        self.n_folds = n_folds
-        self.time_budget = time_budget
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    candidates: Sequence[Any] | None = field(default=None, kw_only=False)
+    scoring: str = "log_likelihood"
+    pool: bool = False
+    cv: Any = 3
+    time_budget: float | None = None
 
     def table(self) -> pd.DataFrame:
-        """Return what was compared: the best first, what was given up or failed last."""
+        """Return the comparison: the best first, candidates that were given up or failed last."""
         import pandas as pd
 
         check_is_fitted(self, "members_")
@@ -589,18 +491,19 @@ class BestJoint(MultiLabelClassifier):
                 f"decision {self.decision!r} is tuned on the votes of one model: choose one that "
                 "is tuned on marginals, such as 'macro_f1', or pool=False"
             )
-        check_whole_number(self.n_folds, "n_folds", 2)
+        check_folds(self.cv)
+
+    @staticmethod
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
+        # Rows of weight zero are left out of every fit, but a splitter counts them.
+        return X, labels, checked_weight(X, sample_weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
-        total = np.ones(len(labels)) if sample_weight is None else sample_weight
-        fold, n_folds = assign_folds(X, total, int(self.n_folds), seed)
-        # If all rows are equal, none can be held out: the first candidate is as good as any.
-        held_out = [fold == k for k in range(n_folds)] if n_folds > 1 else []
         candidates = make_candidates(self.candidates, self.decision, X, seed)
         race = Race(
             TrainingData(X, labels, sample_weight),
-            held_out,
+            deal(self.cv, X, labels, sample_weight, seed),
             metric=self._metric(),
             rule=self._untuned() if self._metric() is None else None,
             pooled=self.pool,
@@ -613,14 +516,20 @@ class BestJoint(MultiLabelClassifier):
             reasons = "; ".join(f"{trial.name}: {trial.problem}" for trial in self.trials_)
             raise ValueError(f"none of the candidates can be fitted: {reasons}") from race.error
         chosen, self.weights_ = self._weighed(race, best)
-        self._evidence = race.evidence(chosen, self.weights_) if race.rule and held_out else None
-        data = TrainingData(X, self._encoding.named(labels), sample_weight)
+        self._held_out = self._scores(race, chosen)
         self.members_ = {
-            candidates[k][0]: fitted(self._member(candidates[k][1]), data) for k in chosen
+            candidates[k][0]: self._fitted_member(candidates[k][1], race.data) for k in chosen
         }
         self.best_name_ = candidates[best][0]
         self.best_estimator_ = self.members_[self.best_name_]
         self._tell(f"chose {', '.join(self.members_)}\n{self.table().to_string(index=False)}")
+
+    def _scores(self, race: Race, members: list[int]) -> LabelledScores | None:
+        """Return the held-out rows on which the decision is to be tuned, if it is."""
+        if race.rule is None or not race.folds:
+            return None
+        rows = race.rows()
+        return LabelledScores.of(race.evidence(members, self.weights_), rows.labels, rows.weight)
 
     def _run(self, race: Race, candidates: list[tuple[str, Any]]) -> None:
         begin = time.monotonic()
@@ -639,21 +548,24 @@ class BestJoint(MultiLabelClassifier):
         if self.candidates is None and (reason := unaffordable(name, X.shape[1], labels.shape[1])):
             return reason
         has_time = self.time_budget is None or spent < self.time_budget
-        return "" if has_time or not race.folds else "no time left"
+        return "" if has_time or not race.judged else "no time left"
 
     def _weighed(self, race: Race, best: int) -> tuple[list[int], Floats]:
         """Return the members of the mixture and their weights: of the pool, or the best alone."""
-        if not self.pool or not race.held_out:
+        if not self.pool or not race.folds:
             return [best], np.ones(1)
-        members, weight = sorted(race.folds), race.data.weight
+        members, weight = sorted(race.judged), race.rows().weight
         counts = pool_weights(race.log_probs(members), weight) >= LEAST_WEIGHT
         members = [k for k, is_in in zip(members, counts, strict=True) if is_in or k == best]
         return members, pool_weights(race.log_probs(members), weight)
 
-    def _member(self, estimator: Any) -> Any:
-        """Return a candidate as it is fitted to all rows."""
+    def _fitted_member(self, estimator: Any, data: TrainingData) -> Any:
+        """Return a candidate fitted to all rows that have weight."""
         is_tuned_here = self._metric() is None and self._untuned() is not None
-        return without_tuning(estimator) if is_tuned_here else estimator
+        wanted = without_tuning(estimator) if is_tuned_here else estimator
+        if data.weight is not None:
+            data = data.taken(np.flatnonzero(data.weight))
+        return fitted(wanted, data._replace(labels=self._encoding.named(data.labels)))
 
     def _metric(self) -> Metric | None:
         if self.scoring == "log_likelihood":
@@ -666,30 +578,32 @@ class BestJoint(MultiLabelClassifier):
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         super()._tune(X, labels, sample_weight)
-        del self._evidence
+        del self._held_out
 
     def _tuned(
         self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
     ) -> ThresholdRule:
-        del X
+        del X, labels, sample_weight
         if self._metric() is not None:  # candidates were judged by their own tuned decisions
-            tuned: ThresholdRule = last_step(self.best_estimator_).rule_
+            tuned: ThresholdRule = last(self.best_estimator_).rule_
             return tuned
-        if self._evidence is None:
-            return FixedThreshold()
-        held_out = LabelledScores.of(self._evidence, labels, sample_weight)
-        return rule.informed(self._rates, held_out)
+        held_out = self._held_out
+        return FixedThreshold() if held_out is None else rule.informed(self._rates, held_out)
+
+    def _fold_model(self) -> Any:
+        chosen_alone = len(self.members_) == 1
+        return copy_for_fold(self.best_estimator_) if chosen_alone else super()._fold_model()
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
-        """The decision, unless candidates are judged by what they decide, or it is tuned."""
+        """The decision, unless candidates are judged by their decisions, or it is tuned."""
         is_free = self.scoring == "log_likelihood" and self._untuned() is None
         return ("decision",) if is_free else ()
 
     def _inference(self) -> Inference:
         if len(getattr(self, "members_", ())) != 1:
             return super()._inference()
-        strategy: Inference = last_step(self.best_estimator_)._inference()
+        strategy: Inference = last(self.best_estimator_)._inference()
         return strategy
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
@@ -702,8 +616,11 @@ class BestJoint(MultiLabelClassifier):
             )
         return joints[0].with_row_ids(rows["row_ids"])  # type: ignore[no-any-return]
 
-    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]] | None:
-        return (self.best_estimator_, X, names) if len(self.members_) == 1 else None
+    def _delegate(
+        self, X: Any, names: Sequence[str] | None
+    ) -> tuple[Any, Any, Sequence[str] | None] | None:
+        is_single = len(getattr(self, "members_", ())) == 1
+        return (self.best_estimator_, X, names) if is_single else None
 
     def _unexplained_because(self) -> str | None:
         if len(self.members_) == 1:

@@ -11,9 +11,10 @@ import numpy as np
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.presets import Presets, published
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.problem import check_class_weight
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,
@@ -67,9 +68,9 @@ class BinaryRelevance(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],

@@ -1,31 +1,22 @@
-"""CalibratedJointCV: temperature; sigmoids and isotonic functions of marginals.
+"""CalibratedJointCV: probabilities that come true as often as they say.
 
-Calibration of estimators of P(y|x), on rows that they have not seen.
-
-`calibrated_joint` is the estimator; `held_out_joints` holds the rows out, `temperature` calibrates
-joint distributions and `marginal_calibration` marginals. Users import from `labelweave.evaluation`.
-
-Calibration of marginals, label by label: a sigmoid, or any increasing function.
-
-The temperature of a joint distribution: how sure it should be of what it predicts.
-
-Joint distributions of training rows, by models that have not seen them.
-
-Probabilities that come true as often as they say, of any estimator of P(y|x).
+A joint distribution gets a temperature T, P(y|x)^(1/T) normalised, which keeps the order of label
+vectors. The likelihood of held-out rows, with a weak prior, chooses it: both are log-concave in 1/T
+(math.md, section 14). Marginals get a function of their own, label by label: a sigmoid of their
+log-odds or any increasing function.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from joblib import delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, logit
 from sklearn.base import clone
@@ -33,10 +24,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
-from labelweave._common.arrays import Floats, Indicators, Indices, Labels, Mask, Positions
-from labelweave._common.checks import check_choice, check_labels, check_whole_number
-from labelweave._common.engine import processes
-from labelweave._common.pipelines import innermost
+from labelweave._common.arrays import Floats, Indicators, Labels, Positions
+from labelweave._common.checks import check_choice, check_number
+from labelweave._common.folds import Fold, check_folds, deal
+from labelweave._common.pipelines import copy_for_fold, fit_arguments, inside
 from labelweave.decision import (
     Decided,
     FixedThreshold,
@@ -53,41 +44,38 @@ from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import LabelledScores
 from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import METRICS
-from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
-from labelweave.models.conditionals import seeded_clone, weight_parameter, with_weight
+from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.chains import ClassifierChain
+from labelweave.models.conditionals import seeded_clone
 from labelweave.models.conformal import ConformalClassifier
-from labelweave.models.joint_estimators import (
+from labelweave.models.cross_fitting import (
+    CrossFit,
     check_frozen,
-    checked_joint_estimator,
-    fold_estimator,
+    check_wrapped,
+    cross_fit,
     joint_of,
 )
-from labelweave.models.stacking import deal_folds
 
-# Probabilities beyond are moved to these: few sets have so many rows that they could tell more.
+# Probabilities are moved this far from 0 and 1: few data sets have enough rows to tell more.
 _LEAST = 1e-6
-# By how much marginals beyond are told apart, in log-odds.
+# Log-odds that are moved to the same number are spread by this much.
 _SPREAD = 1e-6
-# Rows of either class from which on a label has an isotonic function of its own.
+# Least number of rows of either class for an isotonic function of a label.
 MIN_FOR_ISOTONIC = 50.0
 # Newton's method takes about eight steps, hardly ever halved.
 _MAX_STEPS, _SMALLEST_STEP = 50, 1e-9
-# A label's marginals rank its rows: few rows must not turn their order round.
+# Marginals rank the rows of a label, and few rows must not reverse this order.
 _LEAST_SLOPE = 0.05
 
 
 @dataclass(frozen=True)
 class MarginalCalibration:
-    """What is made of the marginals of each label.
+    """A function of the marginals of each label.
 
-    Attributes
-    ----------
-    slope, intercept : (L,) arrays
-        The sigmoid of a label is σ(slope log(p / (1 − p)) + intercept).
-    knots : tuple of L arrays (2, K)
-        An isotonic function, linear between the points (p, calibrated p); empty (K = 0) for labels
-        that have a sigmoid.
+    A label has the sigmoid σ(slope log(p / (1 − p)) + intercept), or if it has `knots`, (2, K), an
+    isotonic function that is linear between the points (p, calibrated p).
     """
 
     slope: Floats
@@ -97,8 +85,8 @@ class MarginalCalibration:
     def log_odds(self, log_odds: Floats) -> Floats:
         """Return calibrated log-odds, (n, L), given those of the marginals.
 
-        Sigmoids keep the order of rows, also of those whose marginals are all moved to the same
-        one: their log-odds are spread by so little that no probability changes visibly.
+        Sigmoids keep the order of rows, even of those whose marginals are moved to the same
+        number: their log-odds are spread by so little that no probability changes visibly.
         """
         clipped = np.clip(log_odds, *_log_odds(np.array([0.0, 1.0])))
         beyond = np.nan_to_num(log_odds) - clipped
@@ -139,7 +127,7 @@ def _log_odds(marginals: Floats) -> Floats:
 def _fit_sigmoids(z: Floats, labels: Labels | Indicators, weight: Floats) -> tuple[Floats, Floats]:
     """Fit slopes a and intercepts b with the penalty ((a − 1)² + b²) / 2, by Newton's method.
 
-    So labels with few positives, which say little, keep the marginals about as they are.
+    The penalty leaves the marginals of labels with few positives about as they are.
     """
     w = weight[:, None]
 
@@ -206,7 +194,7 @@ def _fit_isotonic(p: Floats, label: Labels | Indicators, weight: Floats) -> Floa
 #: The largest temperature, and one over the smallest. Data that are separated, or that a model
 #: knows nothing about, would have none.
 MAX_TEMPERATURE = 100.0
-# Of log T: less than what thousands of held-out rows can tell.
+# Tolerance of log T: thousands of held-out rows do not tell it more exactly.
 _TOLERANCE = 1e-3
 _FIRST_STEP = 0.25
 # The prior of 1/T is that of two pseudo-rows, for each of which the variance of log P(y) is one: a
@@ -219,32 +207,7 @@ _PRIOR_ROWS = 2.0
 SAMPLES = 128
 
 
-def fit_temperature(
-    joint: JointDistribution, Y: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
-    """Return the temperature at which true label vectors are most probable.
-
-    It is larger than 1 if the joint distribution is too sure of itself. A weak prior, worth about
-    two rows, keeps it near 1 if there are few. Label vectors of probability zero do not count, as
-    no temperature makes them possible; since the others alone make the distribution look too
-    cautious, the temperature is then not below 1, and a warning says how many there are.
-    """
-    labels = check_labels(Y, joint.n_rows, joint.n_labels)
-    weight = checked_weight(labels, sample_weight)
-    possible = np.isfinite(joint.log_prob(labels))
-    mass = np.ones(joint.n_rows) if weight is None else weight
-    n_impossible = int((~possible & (mass > 0)).sum())
-    part = joint[possible]
-
-    def log_likelihood(temperature: float) -> float:
-        return float(
-            mass[possible] @ part.tempered(temperature, samples=SAMPLES).log_prob(labels[possible])
-        )
-
-    return best_temperature(log_likelihood, n_impossible=n_impossible)
-
-
-def best_temperature(log_likelihood: Callable[[float], float], *, n_impossible: int = 0) -> float:
+def best_temperature(log_likelihood: Callable[[float], float]) -> float:
     """Return the temperature of the highest posterior probability, by Brent's method.
 
     The log-likelihood and the logarithm of the prior are concave in 1/T (docs/design/math.md,
@@ -261,18 +224,7 @@ def best_temperature(log_likelihood: Callable[[float], float], *, n_impossible: 
     )
     # Where the temperature makes no difference, it stays as it is.
     gain = loss(0.0) - float(found.fun)
-    best = math.exp(float(found.x)) if gain > 1e-9 * (1.0 + abs(loss(0.0))) else 1.0
-    if n_impossible == 0:
-        return best
-    warnings.warn(
-        f"{n_impossible} held-out row(s) have labels of probability 0, which no temperature "
-        "changes: it is fitted to the others, and at least 1. Choose a smoother estimator, such as "
-        "JointClassifierCV, or calibrate marginals: joint=None, marginals='sigmoid'",
-        UserWarning,
-        stacklevel=2,
-    )
-    # Surprises are what makes a distribution too sure, and the greatest of them are left out.
-    return max(best, 1.0)
+    return math.exp(float(found.x)) if gain > 1e-9 * (1.0 + abs(loss(0.0))) else 1.0
 
 
 def _bracket(loss: Callable[[float], float]) -> tuple[float, float]:
@@ -289,102 +241,98 @@ def _bracket(loss: Callable[[float], float]) -> tuple[float, float]:
     return min(before, beyond), max(before, beyond)
 
 
-@dataclass(frozen=True)
-class HeldOutJoints:
-    """What models make of rows that they have not seen, fold by fold, and the truth.
+# Probabilities of the rows of each fold, by models that have not seen them.
 
-    Attributes
-    ----------
-    joints : list of JointDistribution
-        Those of each fold.
-    labels : (n, L) array of 0/1
-        Of the rows of all folds, one fold after the other.
-    weight : (n,) array
-    rows : (n,) array of int, optional
-        Which training rows these are: a splitter may hold out a row in several folds.
+
+def _log_probs(
+    held_out: CrossFit, labels: Labels, temperature: float, samples: int = 1024
+) -> Floats:
+    """Return the log-probability of each held-out row's labels, one fold after the other."""
+
+    def of_fold(joint: JointDistribution, rows: Positions) -> Floats:
+        return joint.tempered(temperature, samples=samples).log_prob(labels[rows])
+
+    return np.concatenate(held_out.scored(of_fold).parts)
+
+
+def held_out_temperature(held_out: CrossFit, labels: Labels, weight: Floats) -> float:
+    """Return the temperature at which the labels of held-out rows are most probable.
+
+    It is larger than 1 if the joint distributions are too sure of themselves. A weak prior, worth
+    about two rows, keeps it near 1 if there are few. Label vectors of probability zero do not
+    count, as no temperature makes them possible; since the others alone make the distributions look
+    too cautious, the temperature is then at least 1, and a warning says how many there are.
     """
+    mass = weight[held_out.rows]
 
-    joints: list[JointDistribution]
-    labels: Labels
-    weight: Floats
-    rows: Positions | None = None
+    def log_likelihood(temperature: float) -> float:
+        log_prob = _log_probs(held_out, labels, temperature, SAMPLES)
+        return float(mass @ np.where(np.isfinite(log_prob), log_prob, 0.0))
 
-    def _places(self) -> Iterator[slice]:
-        ends = np.cumsum([joint.n_rows for joint in self.joints])
-        for joint, end in zip(self.joints, ends.tolist(), strict=True):
-            yield slice(end - joint.n_rows, end)
+    n_impossible = int(np.isneginf(_log_probs(held_out, labels, 1.0)).sum())
+    best = best_temperature(log_likelihood)
+    if n_impossible == 0:
+        return best
+    warnings.warn(
+        f"{n_impossible} held-out row(s) have labels of probability 0, which no temperature "
+        "changes: it is fitted to the others, and at least 1. Choose a smoother estimator, such as "
+        "JointClassifierCV, or calibrate marginals: temperature=None, marginals='sigmoid'",
+        UserWarning,
+        stacklevel=2,
+    )
+    return max(best, 1.0)
 
-    def folds(self) -> Iterator[tuple[slice, Indices]]:
-        """Iterate over the places of each fold, and those of other rows, if there are several."""
-        rows = np.arange(len(self.labels)) if self.rows is None else self.rows
-        for place in self._places() if len(self.joints) > 1 else ():
-            yield place, np.flatnonzero(~np.isin(rows, rows[place]))
 
-    def gathered(self, function: Callable[[JointDistribution], Scores]) -> Scores:
-        """Return a function of the joint distributions for the rows of all folds."""
-        return joined([function(joint) for joint in self.joints])
+def held_out_loss(held_out: CrossFit, labels: Labels, weight: Floats, temperature: float) -> float:
+    """Return the mean of −log P(y|x) over held-out rows."""
+    log_prob = _log_probs(held_out, labels, temperature)
+    # 0.0 − x, so that the loss of a perfect joint is 0 and not −0.
+    return 0.0 - float(np.average(log_prob, weights=weight[held_out.rows]))
 
-    def _log_prob(self, temperature: float, samples: int = 1024) -> Floats:
-        return np.concatenate(
-            [
-                joint.tempered(temperature, samples=samples).log_prob(self.labels[place])
-                for joint, place in zip(self.joints, self._places(), strict=True)
-            ]
+
+def calibrated_by_others(
+    marginals: CrossFit,
+    labels: Labels,
+    weight: Floats,
+    function: MarginalCalibration,
+    isotonic: bool,
+) -> Floats:
+    """Return the marginals of each fold, calibrated by a function fitted to rows outside it.
+
+    By `function` if there is one fold only.
+    """
+    rows = marginals.rows
+    values, truth, mass = np.concatenate(marginals.parts), labels[rows], weight[rows]
+    if len(marginals.folds) == 1:
+        return function(values)
+    parts = []
+    for part, fold in zip(marginals.parts, marginals.folds, strict=True):
+        others = ~np.isin(rows, fold.held_out)
+        of_others = fit_marginal_calibration(
+            values[others], truth[others], mass[others], isotonic=isotonic
         )
-
-    def log_likelihood(self, temperature: float) -> float:
-        """Return that of the vectors that are possible: for the others no temperature matters."""
-        log_prob = self._log_prob(temperature, SAMPLES)
-        return float(self.weight @ np.where(np.isfinite(log_prob), log_prob, 0.0))
-
-    def n_impossible(self) -> int:
-        """Return the number of rows whose labels have probability zero."""
-        return int(np.isneginf(self._log_prob(1.0)).sum())
-
-    def log_loss(self, temperature: float) -> float:
-        """Return the mean of −log P(y|x)."""
-        # 0.0 − x, so that the loss of a perfect joint is 0 and not −0.
-        return 0.0 - float(np.average(self._log_prob(temperature), weights=self.weight))
+        parts.append(of_others(part))
+    return np.concatenate(parts)
 
 
-def held_out_joints(
-    model: Any,
+def _fitted(
+    estimator: Any,
+    rows: Positions,
+    *,
     X: Any,
     labels: Labels,
     weight: Floats | None,
-    folds: list[tuple[Mask, Positions]],
-    *,
-    n_jobs: int | None = None,
-    named: Callable[[Labels], Any] = lambda labels: labels,
-) -> HeldOutJoints:
-    """Return what copies of a model, fitted to other rows, make of the rows of each fold."""
-    if isinstance(model, FrozenEstimator):
-        models = [model for _ in folds]
-    else:
-        estimator = fold_estimator(model)
-        models = processes(n_jobs)(
-            delayed(_fitted)(
-                estimator, X[train], named(labels[train]), None if weight is None else weight[train]
-            )
-            for train in (np.flatnonzero(inside) for inside, _ in folds)
-        )
-    joints = [joint_of(fitted, X[rows]) for fitted, (_, rows) in zip(models, folds, strict=True)]
-    rows = np.concatenate([rows for _, rows in folds])
-    return HeldOutJoints(
-        joints, labels[rows], np.ones(len(rows)) if weight is None else weight[rows], rows
-    )
+    named: Callable[[Labels], Any],
+) -> Any:
+    arguments = fit_arguments(estimator, None if weight is None else weight[rows])
+    return clone(estimator).fit(X[rows], named(labels[rows]), **arguments)
 
 
-def _fitted(estimator: Any, X: Any, y: Any, weight: Floats | None) -> Any:
-    return clone(estimator).fit(X, y, **with_weight(estimator, weight))
-
-
-#: Ways to calibrate joint distributions and marginals.
-OF_JOINTS, OF_MARGINALS = ("temperature",), ("sigmoid", "isotonic")
-# What only marginals matter to, beside a ranking loss that is not normalised.
+# Decisions to which only marginals matter, beside a ranking loss that is not normalised.
 _BY_MARGINALS = (HammingLoss, PartialAbstention, PrecisionAtK)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CalibratedJointCV(MultiLabelClassifier):
     """An estimator of P(y|x) whose probabilities are calibrated on rows that it has not seen.
 
@@ -399,8 +347,9 @@ class CalibratedJointCV(MultiLabelClassifier):
         Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model
         in scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets then serve
         the calibration, and must not be those that the model has learned from.
-    joint : "temperature" or None, default="temperature"
-        How the joint distribution is calibrated.
+    temperature : "cv", float or None, default="cv"
+        The temperature of the joint distribution: the one under which held-out rows are most
+        probable, a number, or none.
     marginals : "sigmoid", "isotonic" or None, default=None
         How the marginals are calibrated. "sigmoid" moves and scales the log-odds of each label;
         "isotonic" is any increasing function, for labels with at least 50 held-out rows of
@@ -424,10 +373,10 @@ class CalibratedJointCV(MultiLabelClassifier):
     estimator_ : estimator
         Fitted to all rows.
     temperature_ : float
-        T, between 0.01 and 100, and near 1 if there are few rows; 1 if `joint` is None. At least 1
+        T; if it is chosen, it is between 0.01 and 100, near 1 if there are few rows, and at least 1
         if labels of held-out rows have probability 0, of which a warning tells.
     marginal_calibration_ : MarginalCalibration or None
-        What is made of the marginals of `estimator_`.
+        The function of the marginals of `estimator_`.
     log_loss_ : dict
         The held-out log-loss before and after: "joint" of label vectors, per row; "marginals" per
         row and label, if these are calibrated, each fold by functions fitted to the others. It is
@@ -440,69 +389,51 @@ class CalibratedJointCV(MultiLabelClassifier):
     the estimator predicts them, before the temperature. Chains and mixtures of more than 16 labels
     estimate the normaliser of P(y|x)^(1/T) and their marginals from weighted draws, with the
     standard errors that ``predict_joint(X).log_prob_error()`` and ``estimate`` state: see
-    `TemperedJoint` and docs/design/math.md, section 14.
+    `JointDistribution.tempered` and docs/design/math.md, section 14.
 
     Examples
     --------
     Naive Bayes is too sure, as it counts the same evidence many times:
 
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import CalibratedJointCV
     >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> naive = BinaryRelevance(estimator=GaussianNB())
-    >>> model = CalibratedJointCV(estimator=naive).fit(data.X[:400], data.Y[:400])
+    >>> model = CalibratedJointCV(naive).fit(data.X[:400], data.Y[:400])
     >>> round(model.temperature_, 1)
     19.8
     >>> [round(loss, 1) for loss in model.log_loss_["joint"]]
     [19.6, 3.2]
     """
 
-    temperature_: float
-    marginal_calibration_: MarginalCalibration | None
-    log_loss_: dict[str, tuple[float, float]]
-
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        joint: str | None = "temperature",
-        marginals: str | None = None,
-        cv: Any = 5,
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.joint = joint
-        self.marginals = marginals
-        self.cv = cv
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any = field(default=None, kw_only=False)
+    temperature: str | float | None = "cv"
+    marginals: str | None = None
+    cv: Any = 5
 
     def base_estimator(self) -> Any:
         """Return `estimator`, checked, or the default."""
-        return checked_joint_estimator(
-            self.estimator, refused=(CalibratedJointCV, ConformalClassifier)
-        )
+        estimator = ClassifierChain() if self.estimator is None else self.estimator
+        return check_wrapped(estimator, refused=(CalibratedJointCV, ConformalClassifier))
 
     # ------------------------------------------------------------------ fit
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.joint is not None:
-            check_choice(self.joint, "joint", OF_JOINTS, otherwise="None")
+        self._fixed_temperature()
         if self.marginals is not None:
-            check_choice(self.marginals, "marginals", OF_MARGINALS, otherwise="None")
-        no_splitter = isinstance(self.cv, str) or not hasattr(self.cv, "split")
-        if no_splitter and not (isinstance(self.cv, list) and self.cv):
-            check_whole_number(
-                self.cv, "cv", 2, otherwise="a splitter, a list of at least one (train, test)"
-            )
+            check_choice(self.marginals, "marginals", ("sigmoid", "isotonic"), otherwise="None")
+        check_folds(self.cv)
+
+    def _fixed_temperature(self) -> float | None:
+        """Return the temperature; None if held-out rows choose it."""
+        if self.temperature is None:
+            return 1.0
+        if isinstance(self.temperature, str) and self.temperature == "cv":
+            return None
+        return check_number(self.temperature, "temperature", above=0, otherwise="None, 'cv'")
 
     @staticmethod
     def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
@@ -510,67 +441,66 @@ class CalibratedJointCV(MultiLabelClassifier):
         return X, labels, checked_weight(X, sample_weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        self.temperature_, self.marginal_calibration_, self.log_loss_ = 1.0, None, {}
+        fixed = self._fixed_temperature()
+        self.temperature_ = 1.0 if fixed is None else fixed
+        self.marginal_calibration_: MarginalCalibration | None = None
+        self.log_loss_: dict[str, tuple[float, float]] = {}
         held_out = self._held_out(X, labels, sample_weight)
         if held_out is None:
             return
-        if self.joint is not None:
-            self.temperature_ = best_temperature(
-                held_out.log_likelihood, n_impossible=held_out.n_impossible()
-            )
-        self.log_loss_["joint"] = held_out.log_loss(1.0), held_out.log_loss(self.temperature_)
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        if fixed is None:
+            self.temperature_ = held_out_temperature(held_out, labels, weight)
+        before, after = (
+            held_out_loss(held_out, labels, weight, t) for t in (1.0, self.temperature_)
+        )
+        self.log_loss_["joint"] = before, after
         if self.marginals is not None:
-            self._calibrate_marginals(held_out)
+            self._calibrate_marginals(held_out, labels, weight)
         self._tell(f"temperature {self.temperature_:.3f}")
         for name, (before, after) in self.log_loss_.items():
             self._tell(f"held-out log-loss of {name}: {before:.4f}, calibrated {after:.4f}")
         rule = self._untuned()
         if rule is not None:
-            scores = held_out.gathered(lambda joint: self._scores(rule, joint))
-            known = LabelledScores(scores, held_out.labels, held_out.weight)
+            rows = held_out.rows
+            scores = joined(held_out.map(lambda joint: self._scores(rule, joint)).parts)
+            known = LabelledScores(scores, labels[rows], weight[rows])
             self.rule_ = rule.informed(self._rates, known)
 
-    def _held_out(
-        self, X: Any, labels: Labels, sample_weight: Floats | None
-    ) -> HeldOutJoints | None:
-        """Fit the estimator, and return what it makes of rows that it has not seen."""
+    def _held_out(self, X: Any, labels: Labels, sample_weight: Floats | None) -> CrossFit | None:
+        """Fit the estimator, and return its joints of rows that it has not seen, fold by fold."""
         estimator, seed = self.base_estimator(), self._seed()
-        counts = np.full(len(labels), True) if sample_weight is None else sample_weight > 0
-        folds = deal_folds(self.cv, X, labels, sample_weight, seed)
-        folds = [(inside & counts, rows[counts[rows]]) for inside, rows in folds]
+        rows = np.arange(len(labels)) if sample_weight is None else np.flatnonzero(sample_weight)
+        folds = deal(self.cv, X, labels, sample_weight, seed)
         if isinstance(estimator, FrozenEstimator):
             check_frozen(estimator, self)
             self.estimator_ = estimator
             # It has seen none of the rows, even if they are all equal.
-            folds = folds or [(~counts, np.flatnonzero(counts))]
-            return held_out_joints(estimator, X, labels, sample_weight, folds)
-        if sample_weight is not None and weight_parameter(estimator) is None:
-            raise ValueError(
-                f"sample_weight was given, but estimator {estimator!r} does not support it"
-            )
-        named, rows = self._encoding.named, np.flatnonzero(counts)
-        weights = with_weight(estimator, None if sample_weight is None else sample_weight[rows])
-        self.estimator_ = seeded_clone(estimator, seed).fit(X[rows], named(labels[rows]), **weights)
-        if not folds:
-            return None
-        return held_out_joints(
-            self.estimator_, X, labels, sample_weight, folds, n_jobs=self.n_jobs, named=named
-        )
+            folds = folds or [Fold(rows[:0], rows)]
+            models = CrossFit([estimator] * len(folds), folds)
+        else:
+            named = self._encoding.named
+            fit = partial(_fitted, X=X, labels=labels, weight=sample_weight, named=named)
+            self.estimator_ = fit(seeded_clone(estimator, seed), rows)
+            if not folds:
+                return None
+            copied = partial(fit, copy_for_fold(self.estimator_))
+            models = cross_fit(copied, folds, n_jobs=self.n_jobs)
+        return models.scored(lambda model, rows: joint_of(model, X[rows]))
 
-    def _calibrate_marginals(self, held_out: HeldOutJoints) -> None:
-        labels, weight, isotonic = held_out.labels, held_out.weight, self.marginals == "isotonic"
-        marginals = np.asarray(held_out.gathered(lambda joint: joint.marginals()))
+    def _calibrate_marginals(self, held_out: CrossFit, labels: Labels, weight: Floats) -> None:
+        isotonic = self.marginals == "isotonic"
+        by_fold = held_out.map(lambda joint: joint.marginals())
+        marginals, rows = np.concatenate(by_fold.parts), held_out.rows
         self.marginal_calibration_ = fit_marginal_calibration(
-            marginals, labels, weight, isotonic=isotonic
+            marginals, labels[rows], weight[rows], isotonic=isotonic
         )
         # Functions as flexible as these look better on the rows that they were fitted to.
-        after = self.marginal_calibration_(marginals)
-        for rows, others in held_out.folds():
-            function = fit_marginal_calibration(
-                marginals[others], labels[others], weight[others], isotonic=isotonic
-            )
-            after[rows] = function(marginals[rows])
-        losses = [METRICS["log_loss"](labels, p, sample_weight=weight) for p in (marginals, after)]
+        after = calibrated_by_others(by_fold, labels, weight, self.marginal_calibration_, isotonic)
+        losses = [
+            METRICS["log_loss"](labels[rows], p, sample_weight=weight[rows])
+            for p in (marginals, after)
+        ]
         self.log_loss_["marginals"] = losses[0], losses[1]
 
     def _tuned(
@@ -584,7 +514,7 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _inference(self) -> Inference:
         model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
-        strategy: Inference = innermost(model)._inference()
+        strategy: Inference = inside(model).model._inference()
         return strategy
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
@@ -592,34 +522,34 @@ class CalibratedJointCV(MultiLabelClassifier):
 
     def _unexplained_because(self) -> str:
         return (
-            "model is calibrated, and no contributions add up to what it predicts: explain "
-            "model.estimator_, the model before calibration (on the command line: a model that was "
-            "fitted without --calibrate)"
+            "model is calibrated, and no contributions add up to its predictions: explain "
+            "model.estimator_, the model before calibration (on the command line: a model that is "
+            "fitted by the method inside calibrated(...))"
         )
 
     def _base_joint(self, X: Any) -> JointDistribution:
         return joint_of(self.estimator_, self._features(X, reset=False))
 
     def _marginals(self, joint: JointDistribution) -> Floats:
-        """Return calibrated marginals, given what the estimator predicts."""
+        """Return calibrated marginals, given the joint of the estimator."""
         if self.marginal_calibration_ is None:
             return joint.tempered(self.temperature_).marginals()
         return self.marginal_calibration_(joint.marginals())
 
     def _log_odds(self, joint: JointDistribution) -> Floats:
-        """Return the log-odds of calibrated marginals, given what the estimator predicts."""
+        """Return the log-odds of calibrated marginals, given the joint of the estimator."""
         if self.marginal_calibration_ is None:
             return joint.tempered(self.temperature_).marginal_log_odds()
         return self.marginal_calibration_.log_odds(joint.marginal_log_odds())
 
     def _scores(self, rule: ThresholdRule | None, joint: JointDistribution) -> Scores:
-        """Return what a rule decides by, given what the estimator predicts."""
+        """Return the scores by which a rule decides, given the joint of the estimator."""
         if rule is not None and "joint" in rule.needs:
             return rule.scored(joint).scores
         return Probabilities(self._log_odds(joint))
 
     def _seen_by(self, decision: Decision, joint: JointDistribution) -> JointDistribution:
-        """Return what a decision looks at, given what the estimator predicts."""
+        """Return the joint that a decision looks at, given the joint of the estimator."""
         by_marginals = isinstance(decision, _BY_MARGINALS) or decision == RankingLoss(
             normalized=False
         )
@@ -678,7 +608,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         return decided
 
     def scored(self, X: Any) -> ScoredRows:
-        """Return what `threshold_rule` decides by, usually the calibrated marginals."""
+        """Return the scores by which `threshold_rule` decides, usually calibrated marginals."""
         check_is_fitted(self)
         joint = self._base_joint(X)
         scores, tempered = (

@@ -18,11 +18,11 @@ from labelweave._common.checks import check_label
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint, JointDistribution
-from labelweave.joint.function_chain import GeneralChain
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.logistic.problem import check_class_weight
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,
@@ -58,7 +58,9 @@ class ChainOrder:
         def log_odds(label: int, at: Indices, prefix: Labels) -> Floats:
             return conditionals.log_odds(X, label, at, prefix)
 
-        return GeneralChain(log_odds, X.shape[0], len(self.order), order=self.order, **rows)
+        return ChainJoint.of_functions(
+            log_odds, X.shape[0], len(self.order), order=self.order, **rows
+        )
 
 
 @dataclass(frozen=True)
@@ -200,9 +202,9 @@ class ClassifierChain(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ClassifierChain
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],

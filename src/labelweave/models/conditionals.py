@@ -24,12 +24,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.engine import processes
+from labelweave._common.pipelines import fit_arguments
 from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 from labelweave.logistic.conditionals import (
@@ -43,7 +42,7 @@ from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.logistic.problem import ClassWeight
 
 if TYPE_CHECKING:
-    from labelweave.models.base import RowOptions
+    from labelweave.joint.distribution import RowOptions
 
 # Largest loss of a single row when edges are weighed: a probability of about 1e-6.
 _LARGEST_LOSS = 14.0
@@ -303,25 +302,7 @@ def check_base_classifier(estimator: Any, sample_weight: Floats | None) -> None:
             f"estimator must be a scikit-learn classifier with predict_proba; got {estimator!r}. "
             "Wrap it, e.g. in sklearn.calibration.CalibratedClassifierCV, if it has none"
         )
-    if sample_weight is not None and weight_parameter(estimator) is None:
-        raise ValueError(
-            f"sample_weight was given, but estimator {estimator!r} does not support it"
-        )
-
-
-def weight_parameter(estimator: Any) -> str | None:
-    """Return the name under which `fit` takes sample weights, if it does."""
-    if isinstance(estimator, Pipeline):
-        name, step = estimator.steps[-1]
-        inner = weight_parameter(step)
-        return None if inner is None else f"{name}__{inner}"
-    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
-
-
-def with_weight(estimator: Any, weight: Floats | None) -> dict[str, Floats]:
-    """Return the arguments of `fit` that hand over the sample weights, if there are any."""
-    name = None if weight is None else weight_parameter(estimator)
-    return {} if weight is None or name is None else {name: weight}
+    fit_arguments(estimator, sample_weight)  # an error if there are weights that it does not take
 
 
 def with_class_weight(estimator: Any, class_weight: Any) -> Any:
@@ -341,7 +322,7 @@ def _fit_one(estimator: Any, X: Any, target: Labels, weight: Floats | None, seed
     positive, negative = mass[target == 1].sum(), mass[target == 0].sum()
     if positive == 0 or negative == 0:
         return ConstantConditional(float(np.log((positive + 1) / (negative + 1))))
-    arguments = with_weight(estimator, weight)
+    arguments = fit_arguments(estimator, weight)
     return seeded_clone(estimator, seed).fit(X, target.astype(np.int64), **arguments)
 
 

@@ -1,28 +1,20 @@
-"""ConformalClassifier: scores, quantiles, CV+ sets.
+"""ConformalClassifier: sets of label vectors that contain the true one as often as asked.
 
-Sets of label vectors that contain the true one as often as asked.
-
-`conformal_classifier` is the estimator, `nonconformity` the score of a label vector and its
-quantile, `cross_conformal` the sets of several folds' models. Users import from
-`labelweave.evaluation`.
-
-How strange a label vector is under P(y|x), and how strange it may be.
-
-Sets of label vectors by CV+: each model compares a vector with the rows it has not seen.
-
-Sets of label vectors with guaranteed coverage, from any estimator of P(y|x).
+The score of a label vector says how strange it is under P(y|x). A set holds the vectors whose
+score is at most the conformal quantile of the scores of held-out rows; with several folds (CV+)
+each fold's model compares a vector with the rows that it has not seen (math.md, section 11).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -31,22 +23,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_choice, check_number, check_whole_number
-from labelweave._common.engine import processes
+from labelweave._common.folds import Fold, check_folds, deal
 from labelweave._common.labels import read_batch_labels
-from labelweave._common.pipelines import innermost
-from labelweave._common.row_keys import assign_folds, number_rows
+from labelweave._common.pipelines import inside
 from labelweave.decision import VectorSets
-from labelweave.decision.losses import Decision
 from labelweave.decision.sets import probable_vectors, reachable_values, vector_sets
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.enumeration import row_blocks
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import seeded_clone
-from labelweave.models.joint_estimators import check_frozen, checked_joint_estimator, joint_of
+from labelweave.models.cross_fitting import check_frozen, check_wrapped, cross_fit, joint_of
 
-#: What is subtracted from -log P(y|x), by the name of the score.
+#: The quantity that each score subtracts from -log P(y|x).
 NONCONFORMITY: dict[str, Callable[[JointDistribution], Floats]] = {
     "ratio": lambda joint: -joint.mode(Auto()).log_prob,
     "probability": lambda joint: np.zeros(joint.n_rows),
@@ -85,7 +77,7 @@ def conformal_quantile(scores: npt.ArrayLike, confidence: float) -> float:
 
 
 @dataclass(frozen=True)
-class HeldOutScores:
+class ConformalScores:
     """Scores of held-out rows, by the group of the row and the model that has not seen it.
 
     Attributes
@@ -124,7 +116,7 @@ class HeldOutScores:
 def cross_conformal_sets(
     joints: Sequence[JointDistribution],
     offsets: Sequence[Floats],
-    held_out: HeldOutScores,
+    held_out: ConformalScores,
     groups: Indices,
     confidence: float,
     max_size: int,
@@ -177,6 +169,7 @@ def _log_prob(joint: JointDistribution, rows: Indices, vectors: Labels) -> Float
     return np.concatenate([joint[rows[block]].log_prob(vectors[block]) for block in blocks])
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConformalClassifier(MultiLabelClassifier):
     """Sets of label vectors that contain the true one with a given probability.
 
@@ -194,14 +187,14 @@ class ConformalClassifier(MultiLabelClassifier):
     confidence : float, default=0.9
         The probability with which a set contains the true label vector, over the draw of training
         rows and of new ones.
-    calibration : float or int, default=0.25
+    cv : float or int, default=0.25
         A fraction is the share of rows that are held out, on which the estimator is not fitted
         (split conformal prediction). A whole number is a number of folds, each held out once (CV+):
-        all rows are used for both, and coverage is about `confidence` in practice, but what is
-        guaranteed is twice the error, 1 - 2 (1 - confidence), but for a term that vanishes with the
-        number of rows.
+        all rows are used for both, and coverage is about `confidence` in practice; the guarantee
+        allows twice the error, 1 - 2 (1 - confidence), up to a term that vanishes with the number
+        of rows.
     nonconformity : {"ratio", "probability"}, default="ratio"
-        What makes a vector strange. "ratio": how much less probable it is than the most probable
+        The strangeness of a vector. "ratio": how much less probable it is than the most probable
         vector, log P(y*|x) - log P(y|x). "probability": -log P(y|x), by which rows that the model
         is unsure about have smaller sets, and are covered less often.
     max_size : int, default=1000
@@ -218,18 +211,18 @@ class ConformalClassifier(MultiLabelClassifier):
     Attributes
     ----------
     estimator_ : estimator
-        What `predict` and `predict_joint` ask: fitted to the rows that are not held out or, with
-        folds, to all of them.
+        The model of `predict` and `predict_joint`: fitted to the rows that are not held out or,
+        with folds, to all of them.
     estimators_ : list of estimators
         Those that held-out rows were scored by: one, or one per fold.
     held_out_rows_ : (m,) array of int
         Training rows that were held out.
-    held_out_ : HeldOutScores
+    held_out_ : ConformalScores
         Their scores, and the numbers of their folds and groups.
     groups_ : array or None
         The distinct groups.
     nonconformity_ : str
-        What the scores are.
+        The kind of the scores.
 
     Notes
     -----
@@ -242,12 +235,12 @@ class ConformalClassifier(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ConformalClassifier
     >>> from labelweave import ClassifierChain
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> chain = ClassifierChain(C=0.01, label_penalty=0.03)
-    >>> model = ConformalClassifier(estimator=chain, confidence=0.8)
+    >>> model = ConformalClassifier(chain, confidence=0.8)
     >>> model = model.fit(data.X[:400], data.Y[:400])
     >>> sets = model.predict_set(data.X[400:])
     >>> sets[1]
@@ -259,31 +252,11 @@ class ConformalClassifier(MultiLabelClassifier):
     array([ True,  True,  True, False, False,  True])
     """
 
-    held_out_: HeldOutScores
-    groups_: NDArray[Any] | None
-
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        confidence: float = 0.9,
-        calibration: float | int = 0.25,
-        nonconformity: str = "ratio",
-        max_size: int = 1000,
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.confidence = confidence
-        self.calibration = calibration
-        self.nonconformity = nonconformity
-        self.max_size = max_size
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any = field(default=None, kw_only=False)
+    confidence: float = 0.9
+    cv: float | int = 0.25
+    nonconformity: str = "ratio"
+    max_size: int = 1000
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the estimator, and score rows that it has not seen.
@@ -304,8 +277,11 @@ class ConformalClassifier(MultiLabelClassifier):
         known = None if groups is None else _read_groups(groups, X)
         super().fit(X, y)
         if known is not None:
-            self.groups_, codes = known
-            self.held_out_ = replace(self.held_out_, groups=codes[self.held_out_rows_])
+            names, codes = known
+            self.groups_: NDArray[Any] | None = names
+            self.held_out_: ConformalScores = replace(
+                self.held_out_, groups=codes[self.held_out_rows_]
+            )
         return self
 
     def predict_set(self, X: Any, *, groups: Any = None) -> VectorSets:
@@ -356,56 +332,38 @@ class ConformalClassifier(MultiLabelClassifier):
         check_number(self.confidence, "confidence", above=0, below=1)
         check_choice(self.nonconformity, "nonconformity", tuple(NONCONFORMITY))
         check_whole_number(self.max_size, "max_size")
+        check_folds(self.cv, share=True)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        seed = self._seed()
+        seed, rows = self._seed(), np.arange(len(labels))
         estimator = self.base_estimator()
-        frozen = isinstance(estimator, FrozenEstimator)
-        if frozen:
-            check_frozen(estimator, self)
-        held_out = self._held_out(X, seed, frozen)
-        estimator = estimator if frozen else seeded_clone(estimator, seed)
-        y = self._encoding.named(labels)
         self.nonconformity_ = self.nonconformity
-        fitted = processes(self.n_jobs)(
-            delayed(_fit_and_score)(estimator, X, y, labels, outside, self.nonconformity_)
-            for outside in held_out
-        )
-        self.estimators_ = [model for model, _ in fitted]
-        single = len(fitted) == 1
-        self.estimator_ = self.estimators_[0] if single else clone(estimator).fit(X, y)
-        rows = [np.flatnonzero(outside) for outside in held_out]
-        folds = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
-        self.held_out_rows_ = np.concatenate(rows)
-        scores = np.concatenate([part for _, part in fitted])
-        self.held_out_ = HeldOutScores(scores, folds, np.zeros_like(folds))
+        if isinstance(estimator, FrozenEstimator):
+            check_frozen(estimator, self)
+            folds = [Fold(rows[:0], rows)]
+        else:
+            estimator = seeded_clone(estimator, seed)
+            # If all rows are equal, none can be held out.
+            folds = deal(self.cv, X, labels, None, seed) or [Fold(rows, rows[:0])]
+        fit = partial(_fitted, estimator, X=X, labels=labels, named=self._encoding.named)
+        score = partial(_with_scores, X=X, labels=labels, score=self.nonconformity_)
+        held_out = cross_fit(fit, folds, score, n_jobs=self.n_jobs)
+        self.estimators_ = [model for model, _ in held_out.parts]
+        self.estimator_ = self.estimators_[0] if len(folds) == 1 else fit(rows)
+        self.held_out_rows_ = held_out.rows
+        numbers = np.repeat(np.arange(len(folds)), [len(fold.held_out) for fold in folds])
+        scores = np.concatenate([part for _, part in held_out.parts])
+        self.held_out_ = ConformalScores(scores, numbers, np.zeros_like(numbers))
         self.groups_ = None
-        self._tell(f"{len(folds)} of {len(labels)} rows held out")
-
-    def _held_out(self, X: Any, seed: int, frozen: bool) -> list[Mask]:
-        """Return which rows each model is not fitted to."""
-        weight = np.ones(X.shape[0])
-        if frozen:
-            return [weight > 0]
-        if isinstance(self.calibration, float):
-            share = check_number(self.calibration, "calibration", above=0, below=1)
-            number = number_rows(X, weight, seed)
-            n_distinct = int(number.max()) + 1
-            return [number < min(max(1, round(share * n_distinct)), n_distinct - 1)]
-        n_folds = check_whole_number(
-            self.calibration, "calibration", 2, otherwise="a share between 0 and 1"
-        )
-        fold, n_folds = assign_folds(X, weight, n_folds, seed)
-        # If all rows are equal, none can be held out.
-        return [fold == k for k in range(n_folds)] if n_folds > 1 else [weight < 0]
+        self._tell(f"{len(numbers)} of {len(labels)} rows held out")
 
     def base_estimator(self) -> Any:
         """Return `estimator`, checked, or the default."""
-        return checked_joint_estimator(self.estimator)
+        return check_wrapped(ClassifierChain() if self.estimator is None else self.estimator)
 
     def _inference(self) -> Inference:
         model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
-        strategy: Inference = innermost(model)._inference()
+        strategy: Inference = inside(model).model._inference()
         return strategy
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
@@ -432,11 +390,16 @@ def _read_groups(groups: Any, X: Any) -> tuple[NDArray[Any], Indices]:
     return names, codes.astype(np.int64)
 
 
-def _fit_and_score(
-    estimator: Any, X: Any, y: Any, labels: Labels, outside: Mask, score: str
+def _fitted(
+    estimator: Any, rows: Positions, *, X: Any, labels: Labels, named: Callable[[Labels], Any]
+) -> Any:
+    return clone(estimator).fit(X[rows], named(labels[rows]))
+
+
+def _with_scores(
+    model: Any, rows: Positions, *, X: Any, labels: Labels, score: str
 ) -> tuple[Any, Floats]:
-    """Return a model fitted to the other rows, and the scores of those outside."""
-    model = clone(estimator).fit(X[~outside], y[~outside])
-    if not outside.any():
+    """Return the model and the scores of rows that it has not seen."""
+    if len(rows) == 0:
         return model, np.empty(0)
-    return model, nonconformity(joint_of(model, X[outside]), labels[outside], score)
+    return model, nonconformity(joint_of(model, X[rows]), labels[rows], score)

@@ -38,9 +38,9 @@ from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.checks import check_choice, check_number, check_whole_number
+from labelweave._common.folds import row_uniforms
 from labelweave._common.presets import Preset, Presets, published
 from labelweave._common.progress import steps
-from labelweave._common.row_keys import row_uniforms
 from labelweave.logistic.conditionals import LinearConditionals
 from labelweave.logistic.edges import EDGE_TOLERANCE
 from labelweave.logistic.penalties import PenaltyChoice

@@ -23,9 +23,10 @@ from labelweave._core import native
 from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph, LinearConditionals
 from labelweave.logistic.penalties import PenaltyChoice
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ChainOrder, ClassifierChain
 from labelweave.models.conditionals import (
     LabelConditionals,
@@ -153,9 +154,9 @@ class ChainEnsemble(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ChainEnsemble
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = ChainEnsemble(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 0, 0],
@@ -249,9 +250,9 @@ class TreeEnsemble(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import TreeEnsemble
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = TreeEnsemble(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 0, 0],

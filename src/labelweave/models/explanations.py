@@ -1,34 +1,25 @@
-"""Why this label, why this set: log-ratios as sums.
+"""Why this label, and why this set and not another: log-ratios as sums (math.md, section 12).
 
-Why this label, why this set: log-odds and log-ratios as sums of contributions (math.md, 12).
-
-Contributions to a log-odds or a log-ratio, as arrays and as a table.
-
-log P(y|x) - log P(y'|x) as a sum, under linear conditionals (math.md, 12).
-
-Rows as the model inside pipelines, searches and stacking sees them.
-
-Why this label, and why this set and not another.
+Under linear conditionals log P(y|x) − log P(y'|x) is a sum of contributions of features, of labels
+and of their interaction; in a mixture, each member counts by its responsibility for the vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
-from sklearn.base import OneToOneFeatureMixin
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_label, check_labels, check_whole_number
 from labelweave._common.matrices import dense_features
-from labelweave._common.pipelines import core_model, is_fitted_search
+from labelweave._common.pipelines import Inside, inside
 from labelweave._common.wording import counted, left_out
 from labelweave.joint import JointDistribution
 from labelweave.joint.distribution import Evidence
@@ -69,14 +60,14 @@ class Explanation:
     by_label : (n, L) array
         The same log-ratio by conditionals: log P(y_j | parents, x) less the same of y'.
     between_components : (n,) array
-        What `by_label` lacks in a mixture; zero otherwise.
+        The rest of the log-ratio beside `by_label`, in a mixture; zero otherwise.
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ClassifierChain
     >>> from labelweave import explain_label
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_label(model, data.X[:3], 2)
     >>> explanation
@@ -128,12 +119,12 @@ class Explanation:
 
     @property
     def log_ratio(self) -> Floats:
-        """What the terms add up to, (n,)."""
+        """The sum of the terms, (n,)."""
         total: Floats = self.base_values + self.values.sum(axis=1)
         return total
 
     def title(self, row: int = 0) -> str:
-        """Return in words what the log-ratio of a row is about.
+        """Return the two sides of the log-ratio of a row in words.
 
         Parameters
         ----------
@@ -191,7 +182,7 @@ class Explanation:
         return pd.DataFrame(lines, columns=["term", "kind", "value", "contribution"])
 
     def by_label_frame(self, row: int = 0) -> pd.DataFrame:
-        """Return the log-ratio of a row by labels: what the conditional of each contributes.
+        """Return the contribution of each label's conditional to the log-ratio of a row.
 
         Parameters
         ----------
@@ -224,7 +215,7 @@ class LogRatio:
     labels : (n, L) array
         Of labels as parents of those that differ, and of the conditionals of labels that do not.
     interaction : (n,) array
-        What is not linear in labels that differ together with their parents.
+        The part that is not linear, in labels that differ together with their parents.
     components : (n, K) array
         Of mixing: how far the members that explain the row differ from those of the baseline.
     shares : (n, K) array
@@ -232,7 +223,7 @@ class LogRatio:
     by_label : (n, L) array
         Differences of the conditionals' log-probabilities, averaged over the members.
     between_components : (n,) array
-        The rest of the log-ratio: what the vectors say about the member.
+        The rest of the log-ratio: the information of the vectors about the member.
     """
 
     base: Floats
@@ -324,71 +315,7 @@ def _of_parents(rows: LinearMembers, change: Floats, shares: Floats) -> Floats:
     return np.asarray(sum(couplings))
 
 
-@dataclass(frozen=True)
-class SeenRows:
-    """Rows on their way through a model.
-
-    Attributes
-    ----------
-    model : estimator
-        The part of the model that the rows have come to.
-    X : array, sparse matrix or data frame
-        The rows as that part sees them.
-    shown : array, sparse matrix or data frame
-        The rows as they are shown: before transformers that change each feature by itself.
-    names : sequence of str
-        One for each column of both.
-    """
-
-    model: Any
-    X: Any
-    shown: Any
-    names: Sequence[str]
-
-    def innermost(self) -> SeenRows:
-        """Return the rows as the innermost model sees them."""
-        *_, last = self._inwards()
-        return last
-
-    def _inwards(self) -> Iterator[SeenRows]:
-        rows: SeenRows | None = self
-        while rows is not None:
-            yield rows
-            rows = rows._within()
-
-    def _within(self) -> SeenRows | None:
-        """Return the rows one step further inside; None at the end."""
-        if isinstance(self.model, Pipeline):
-            rows = self
-            for _, step in self.model.steps[:-1]:
-                rows = rows._transformed(step)
-            return replace(rows, model=self.model.steps[-1][1])
-        if isinstance(self.model, MultiLabelClassifier):
-            return self._delegated(self.model)
-        if is_fitted_search(self.model):
-            return replace(self, model=self.model.best_estimator_)
-        return None
-
-    def _transformed(self, step: Any) -> SeenRows:
-        if step is None or isinstance(step, str):  # "passthrough"
-            return self
-        X = step.transform(self.X)
-        if isinstance(step, OneToOneFeatureMixin):
-            return replace(self, X=X)
-        known = hasattr(step, "feature_names_in_")
-        names = step.get_feature_names_out(None if known else list(self.names))
-        return replace(self, X=X, shown=X, names=[str(name) for name in names])
-
-    def _delegated(self, model: MultiLabelClassifier) -> SeenRows | None:
-        X = model._features(self.X, reset=False)
-        found = model._delegate(X, self.names)
-        if found is None:
-            return None
-        inner, seen, names = found
-        return SeenRows(inner, seen, self.shown if seen is X else seen, names)
-
-
-def seen_rows(model: Any, X: Any, feature_names: Sequence[str] | None) -> SeenRows:
+def _seen(model: Any, X: Any, feature_names: Sequence[str] | None) -> Inside:
     """Return rows of X as the innermost model sees them, with the names of their features."""
     if feature_names is None:
         columns = getattr(X, "columns", None)
@@ -397,7 +324,7 @@ def seen_rows(model: Any, X: Any, feature_names: Sequence[str] | None) -> SeenRo
         raise ValueError(
             f"feature_names must name the {X.shape[1]} features of X; it has {len(feature_names)}"
         )
-    return SeenRows(model, X, X, [str(name) for name in feature_names]).innermost()
+    return inside(model, X, names=[str(name) for name in feature_names], delegates=True)
 
 
 def explain_label(
@@ -409,7 +336,7 @@ def explain_label(
     baseline: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    """Return what adds up to the log-odds of a label given all other labels.
+    """Return the contributions to the log-odds of a label given all other labels.
 
     A feature contributes its weight times its distance from the baseline, as in shap's
     ``LinearExplainer``; a label on which this one depends, its coupling times its distance from its
@@ -470,11 +397,11 @@ def explain_set(
     baseline: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    """Return what adds up to log P(y|x) - log P(y'|x).
+    """Return the contributions to log P(y|x) - log P(y'|x).
 
     A feature contributes to the log-odds of each label in which the vectors differ, as in
     `explain_label`. Where a label and one that it depends on both differ, its conditional is not
-    linear: the linear part is taken midway between the vectors, and what remains is the
+    linear: the linear part is taken midway between the vectors, and the rest is the
     interaction. The split is antisymmetric: swapping the vectors changes every sign.
 
     Parameters
@@ -492,9 +419,9 @@ def explain_set(
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import TreeNetwork
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_set(model, data.X[:1], feature_names=data.feature_names)
     >>> explanation.labels, explanation.against
@@ -514,7 +441,7 @@ def explain_set(
 
 def can_explain(model: Any) -> bool:
     """Whether `explain_label` and `explain_set` accept a fitted model."""
-    inner = core_model(model)
+    inner = inside(model, delegates=True).model
     if not isinstance(inner, MultiLabelClassifier):
         return False
     return inner._linear_members(np.zeros((1, inner.n_features_in_))) is not None
@@ -522,7 +449,7 @@ def can_explain(model: Any) -> bool:
 
 def _asked(
     model: Any, X: Any, feature_names: Sequence[str] | None
-) -> tuple[SeenRows, LinearMembers, JointDistribution]:
+) -> tuple[Inside, LinearMembers, JointDistribution]:
     """Return the rows as the innermost model sees them, its members, and the joint."""
     check_is_fitted(model)
     X = X if hasattr(X, "shape") else np.asarray(X)
@@ -530,14 +457,14 @@ def _asked(
         raise ValueError(
             f"X must be a matrix, one row for each example, such as X[:1]; its shape is {X.shape}"
         )
-    rows = seen_rows(model, X, feature_names)
+    rows = _seen(model, X, feature_names)
     if not isinstance(rows.model, MultiLabelClassifier):
         raise _unexplained(rows.model)
     members = _members(rows)
     return rows, members, rows.model.predict_joint(rows.X)
 
 
-def _members(rows: SeenRows) -> LinearMembers:
+def _members(rows: Inside) -> LinearMembers:
     features = rows.model._features(rows.X, reset=False)
     members: LinearMembers | None = rows.model._linear_members(features)
     if members is None:
@@ -566,7 +493,7 @@ def _runner_up(joint: JointDistribution, labels: Labels) -> Labels:
     return np.where(is_best, best[:, 1], best[:, 0])
 
 
-def _baseline(model: Any, X: Any, rows: SeenRows, baseline: Any) -> LinearMembers:
+def _baseline(model: Any, X: Any, rows: Inside, baseline: Any) -> LinearMembers:
     """Return the row to compare with as the conditionals see it."""
     if baseline is None:
         if not hasattr(rows.model, "_means"):
@@ -580,11 +507,11 @@ def _baseline(model: Any, X: Any, rows: SeenRows, baseline: Any) -> LinearMember
         baseline = np.asarray(baseline, dtype=np.float64).reshape(1, -1)
     if hasattr(X, "columns") and not hasattr(baseline, "columns"):
         baseline = type(X)(baseline, columns=X.columns)
-    return _members(seen_rows(model, baseline, None))
+    return _members(_seen(model, baseline, None))
 
 
 def _explained(
-    rows: SeenRows,
+    rows: Inside,
     members: LinearMembers,
     joint: JointDistribution,
     labels: Labels,
@@ -592,13 +519,14 @@ def _explained(
     baseline: LinearMembers,
 ) -> Explanation:
     parts = decompose(members, baseline, rows.model._rates, labels, against)
-    n, n_features = joint.n_rows, len(rows.names)
+    feature_names = rows.names or ()
+    n, n_features = joint.n_rows, len(feature_names)
     # Several functions of a feature, such as its square, contribute together.
     of_features = parts.features.reshape(n, -1, n_features).sum(axis=1)
     names = joint.label_names or tuple(f"y{j}" for j in range(joint.n_labels))
     n_components = parts.shares.shape[1] if parts.shares.shape[1] > 1 else 0
     blocks: list[tuple[str, Sequence[str], Floats | Labels, Floats]] = [
-        ("feature", rows.names, dense_features(rows.shown), of_features),
+        ("feature", feature_names, dense_features(rows.shown), of_features),
         ("label", names, labels, parts.labels),
         ("interaction", ["interaction"], np.full((n, 1), np.nan), parts.interaction[:, None]),
         (

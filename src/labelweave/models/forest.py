@@ -1,48 +1,29 @@
-"""DistributionalForest: leaf mates, projected trees, smoothing.
-
-Forests whose leaves hold label vectors.
-
-======================  ==========================================================================
-`leaf_mates`            the label vectors of the training rows that share a row's leaves
-`training_rows`         rows with their place in the list of vectors
-`smoothing`             how much probability vectors get that no leaf mate has
-`projected_trees`       trees for many labels, grown on random projections of them
-`distributional_forest` the estimator
-======================  ==========================================================================
-
-The label vectors of the training rows that share a row's leaves.
+"""DistributionalForest: the label vectors of the training rows that share a row's leaves.
 
 A tree gives a row x the label vectors of the training rows in the leaf of x, each with its share of
 the leaf's weight; a forest averages its trees (Lin and Jeon 2006; Meinshausen 2006). Leaves are
 one-hot columns, so that all of this is a product of two sparse matrices, (rows × leaves) times
 (leaves × vectors). Only the second is kept: at most one entry of 12 bytes for each training row and
-tree, less where rows of a leaf share a vector.
+tree, less where rows of a leaf share a vector. A smooth joint distribution gives some probability
+to vectors that no leaf mate has; the likelihood of rows that no tree has seen chooses how much.
 
-How far leaf mates can be trusted: chosen by the likelihood of rows that no tree has seen.
-
-Training rows together with which of the label vectors each has.
-
-Forests for many labels, whose trees are grown on a few random projections of them.
-
-A split of a tree for L labels is judged by the impurity that it removes, summed over all labels:
-O(L) for every threshold that is tried, and L frequencies for every node. The impurity of labels is
-their variance, and that of random projections is the same in expectation (Joly, Geurts and Wehenkel
-2014): trees grown on a dozen of them are as good, in a fraction of the time and memory. What the
-leaves know of the labels is then read off the training rows in them (`leaf_mates`).
+Trees for many labels are grown on a few random projections of them. A split for L labels is judged
+by the impurity that it removes, summed over all labels: O(L) for every threshold that is tried, and
+L frequencies for every node. The impurity of labels is their variance, and that of random
+projections is the same in expectation (Joly, Geurts and Wehenkel 2014): trees grown on a dozen of
+them are as good, in a fraction of the time and memory.
 
 Held-out log-loss per row of the marginals of 40 and 60 trees, grown on all labels and on 8, 16 and
 32 projections (with normally distributed coefficients): delicious' 200 most frequent labels, 3,000
 rows, 42.56; 42.67, 42.55 and 42.59, cal500's 174 labels 57.6; 57.9, 57.8 and 57.9. Other kinds of
 projections, such as principal components, were between 42.4 and 42.8, and 57.5 and 58.1.
-
-A forest as an estimate of the joint distribution of the labels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -51,17 +32,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import has_fit_parameter
 
-from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave._common.checks import check_choice, check_flag, check_number, check_whole_number
-from labelweave._common.progress import steps
-from labelweave._common.row_keys import assign_folds, presentation_order
-from labelweave.decision.losses import Decision
+from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.checks import check_choice, check_flag, check_number
+from labelweave._common.folds import Fold, check_folds, deal, presentation_order
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.quantities import bernoulli_log_prob
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
+from labelweave.models.cross_fitting import cross_fit
 
 #: Rows × vectors; every row sums to one.
 Shares: TypeAlias = Any
@@ -69,16 +49,10 @@ Shares: TypeAlias = Any
 
 @dataclass(frozen=True)
 class LeafMates:
-    """How much training weight each label vector has in each leaf of a forest.
+    """The training weight of each label vector in each leaf of a forest, (leaves, V) in CSR.
 
-    Attributes
-    ----------
-    first_leaf : (T,) int64 array
-        Where the leaves of each tree begin.
-    weights : (leaves, V) CSR array
-        Weight of the training rows in a leaf that have a vector.
-    leaf_weight : (leaves,) array
-        Weight of all training rows in a leaf.
+    `first_leaf`, (T,), says where the leaves of each tree begin, and `leaf_weight`, (leaves,), is
+    the weight of all training rows in a leaf.
     """
 
     first_leaf: Indices
@@ -107,7 +81,7 @@ class LeafMates:
     ) -> tuple[Shares, Mask]:
         """Return the shares of training rows by the trees that have not seen them.
 
-        The row itself is not among its mates, so that all of this is as if it had not existed.
+        The row itself is not among its mates, as if it had not existed.
         """
         at = leaves + self.first_leaf
         others = self.leaf_weight[at] - weight[:, None]
@@ -118,7 +92,7 @@ class LeafMates:
             (weight * share.mean(axis=1), (np.arange(len(at)), place)), shape=total.shape
         )
         total = (total - own.tocsr()).tocsr()
-        total.data = np.maximum(total.data, 0.0)  # what is left of the row itself is rounding
+        total.data = np.maximum(total.data, 0.0)  # the row itself leaves rounding errors
         return _normalised(total), np.asarray(usable.any(axis=1))
 
     def _averaged(self, at: Indices, share: Floats) -> Shares:
@@ -175,22 +149,14 @@ SHRINKAGES = (0.003, 0.01, 0.03, 0.1, 0.3)
 DEFAULT_SHRINKAGE = 0.1
 # Halvings of the interval in which the smooth weight is sought: to the precision of its odds.
 _HALVINGS = 50
-# A smooth joint that calls the truth impossible has a large loss, but not an infinite one.
-_LEAST_LOG_PROB = -700.0
 
 
 @dataclass(frozen=True)
 class Smoothing:
     """P(y) = (1 − weight) · tempered shares of y + weight · smooth P(y).
 
-    Attributes
-    ----------
-    temperature : float
-        Shares are raised to the power of 1 / temperature.
-    shrinkage : float
-        How far the marginals of independent labels are moved towards the training frequencies.
-    weight : float
-        Weight of the smooth joint.
+    The smooth P(y) is that of independent labels, whose marginals are moved by `shrinkage` towards
+    the training frequencies.
     """
 
     temperature: float
@@ -198,64 +164,32 @@ class Smoothing:
     weight: float
 
 
-@dataclass(frozen=True)
-class HeldOutRows:
-    """Training rows with what the others say about them.
-
-    Attributes
-    ----------
-    shares : (n, V) CSR array
-        Probabilities of the vectors, by trees that have not seen the row.
-    place : (n,) array
-        Where the row's own vector is among the V.
-    labels : (n, L) int8 array
-    weight : (n,) array
-    log_smooth : (n,) array or None
-        Held-out log-probability of the labels by the smooth joint; None for independent labels.
-    """
-
-    shares: Shares
-    place: Indices
-    labels: Labels
-    weight: Floats
-    log_smooth: Floats | None
-
-
 def choose_smoothing(
-    rows: HeldOutRows,
-    vectors: Labels,
+    shares: Shares,
+    rows: TrainingRows,
     frequencies: Floats,
     temperatures: Sequence[float],
     least_weight: float,
 ) -> Smoothing:
-    """Return the temperature, shrinkage and weight under which the rows are most probable."""
+    """Return the temperature, shrinkage and weight under which held-out rows are most probable.
+
+    The shares, (n, V), are those by trees that have not seen the row.
+    """
     best, best_value = None, -np.inf
     for temperature in temperatures:
-        for shrinkage, log_listed, log_smooth in _candidates(
-            rows, vectors, frequencies, temperature
-        ):
+        sharpened = tempered(shares, temperature)
+        with np.errstate(divide="ignore"):
+            log_listed = np.log(_entries(sharpened, rows.place))
+        marginals = listed_marginals(sharpened, rows.vectors)
+        for shrinkage in SHRINKAGES:
+            scores = shrunk_scores(marginals, frequencies, shrinkage)
+            log_smooth = bernoulli_log_prob(rows.labels, scores).sum(axis=1)
             weight = best_weight(log_listed, log_smooth, rows.weight, least_weight)
             value = float(rows.weight @ _mixed(log_listed, log_smooth, weight))
             if best is None or value > best_value:
                 best, best_value = Smoothing(temperature, shrinkage, weight), value
     assert best is not None
     return best
-
-
-def _candidates(
-    rows: HeldOutRows, vectors: Labels, frequencies: Floats, temperature: float
-) -> Iterator[tuple[float, Floats, Floats]]:
-    """Iterate over shrinkages, with the log-probabilities of the rows by both joints."""
-    shares = tempered(rows.shares, temperature)
-    with np.errstate(divide="ignore"):
-        log_listed = np.log(_entries(shares, rows.place))
-    if rows.log_smooth is not None:
-        yield 0.0, log_listed, np.maximum(rows.log_smooth, _LEAST_LOG_PROB)
-        return
-    marginals = listed_marginals(shares, vectors)
-    for shrinkage in SHRINKAGES:
-        scores = shrunk_scores(marginals, frequencies, shrinkage)
-        yield shrinkage, log_listed, bernoulli_log_prob(rows.labels, scores).sum(axis=1)
 
 
 def listed_marginals(shares: Shares, vectors: Labels) -> Floats:
@@ -300,19 +234,10 @@ def _entries(shares: Shares, place: Indices) -> Floats:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Training rows, whose labels are given in full and as a place in the list of vectors.
+    """Training rows, whose labels, (n, L), are ``vectors[place]``, too.
 
-    Attributes
-    ----------
-    X : (n, D) array or CSR
-    labels : (n, L) int8 array
-    vectors : (V, L) int8 array
-        The distinct label vectors of these rows and of those they were taken from.
-    place : (n,) int64 array
-        ``labels`` is ``vectors[place]``.
-    weight : (n,) array
-    weighted : bool
-        Whether the weights were given by the user.
+    The vectors, (V, L), are those of all training rows, also where some of the rows are taken.
+    `weighted` says whether the user gave the weights.
     """
 
     X: Any
@@ -330,7 +255,7 @@ class TrainingRows:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         return cls(X, labels, vectors, place.ravel().astype(np.int64), weight, weighted)
 
-    def taken(self, at: Indices) -> TrainingRows:
+    def taken(self, at: Positions | Indices) -> TrainingRows:
         """Return some of the rows, with the same list of vectors."""
         return TrainingRows(
             self.X[at],
@@ -340,10 +265,6 @@ class TrainingRows:
             self.weight[at],
             self.weighted,
         )
-
-    def without(self, left_out: Indices) -> TrainingRows:
-        """Return all rows but some."""
-        return self.taken(np.delete(np.arange(len(self.labels)), left_out))
 
     def weights(self) -> dict[str, Any]:
         """Return the argument of `fit` that passes the weights on, if there are any."""
@@ -403,27 +324,8 @@ class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
 
     For up to 16 labels it is ``ExtraTreesClassifier(n_estimators, bootstrap=True)``.
 
-    Parameters
-    ----------
-    n_estimators : int, default=300
-    oob_score : bool, default=False
-        Whether to predict the training rows by the trees that have not seen them.
-    n_jobs : int, optional
-    random_state : int, default=None
-        Seeds the projection and the trees; None means 0.
-
-    Attributes
-    ----------
-    forest_ : ExtraTreesClassifier or ExtraTreesRegressor
-    vectors_ : (V, L) array
-        The distinct label vectors of the training rows; only if labels were projected.
-    leaf_mates_ : LeafMates
-        The vectors in each leaf, then: at most 12 bytes for each training row and tree.
-    oob_decision_function_ : (n, 2, L) or (n, 2) array
-        Out-of-bag probabilities, 0 in rows that no tree has left out; with `oob_score`.
-
-    A. Joly, P. Geurts, L. Wehenkel (2014). Random forests with random projections of the output
-    space for high dimensional multi-label classification. ECML PKDD.
+    With `oob_score`, ``oob_decision_function_``, (n, 2, L) or (n, 2), are the probabilities of the
+    training rows by the trees that have not seen them; 0 in rows that all trees have seen.
     """
 
     bootstrap = True  # every tree leaves rows out
@@ -474,7 +376,7 @@ class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
             self.oob_decision_function_ = np.where(judged[:, None, None], both, 0.0)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return (n, L) probabilities of many labels; of few, what scikit-learn's trees return."""
+        """Return (n, L) probabilities of many labels; of few, as scikit-learn's trees do."""
         if isinstance(self.forest_, ExtraTreesClassifier):
             return self.forest_.predict_proba(X)
         return np.asarray(self.leaf_mates_.shares(leaves_of(self.forest_, X)) @ self.vectors_)
@@ -500,15 +402,17 @@ _MOST_CLASSES = 32
 _ENOUGH_HELD_OUT = 500
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DistributionalForest(MultiLabelClassifier):
     """The label vectors of a row's leaf mates in a forest, mixed with a smooth joint distribution.
 
     The training rows that share a leaf with x, each with its share of the leaf and averaged over
     the trees, are a sample of the label vectors of rows like x (Meinshausen 2006; Ćevid et al.
     2022). Their distribution knows how labels depend on each other, which the forest's marginals
-    do not. To vectors that no leaf mate has, a smooth joint gives some probability. How much it is,
-    and how far the shares are sharpened, is chosen by the likelihood of rows that the trees have
-    not seen: out-of-bag rows if the forest draws bootstrap samples, else rows that are held out.
+    do not. A smooth joint, independent labels with the mates' marginals shrunk towards the training
+    frequencies, gives some probability to vectors that no leaf mate has. Its weight, and how far
+    the shares are sharpened, are chosen by the likelihood of rows that the trees have not seen:
+    out-of-bag rows if the forest draws bootstrap samples, else rows that are held out.
 
     Parameters
     ----------
@@ -525,24 +429,21 @@ class DistributionalForest(MultiLabelClassifier):
         those of a label powerset are; the latter is better where there are few vectors. An
         `estimator` gets the vectors as its classes, the default forest random projections of them
         if there are more than 32.
-    smooth : estimator of P(y|x), optional
-        The smooth joint: a model of this library, such as ``ClassifierChain()``. By default
-        independent labels with the leaf mates' marginals, shrunk towards the training frequencies.
     temperature : float or "cv", default="cv"
         The shares of the vectors are raised to the power of 1 / temperature; 1 leaves them as they
         are, and "cv" chooses among 1 and less.
-    n_folds : int, default=5
-        Parts of the rows of which one after the other is held out to choose the smoothing by, until
-        500 rows have been. With bootstrap samples only `smooth` needs them.
+    cv : int, splitter or list of (train, test), default=5
+        How rows are held out if all trees see all rows: one fold after the other, until 500 rows
+        have been held out. A number of folds deals the rows by their content.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. Passed on to an `estimator` that does not have its
         own. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the folds and every unset `random_state` of `estimator` and `smooth`. None means 0.
+        Seeds the folds and every unset `random_state` of `estimator`. None means 0.
     verbose : int, default=0
-        If positive, print what was chosen and the number of label vectors.
+        If positive, print the chosen smoothing and the number of label vectors.
 
     Attributes
     ----------
@@ -552,20 +453,18 @@ class DistributionalForest(MultiLabelClassifier):
         The distinct label vectors of the training data.
     leaf_mates_ : LeafMates
         The vectors in each leaf. Takes at most 12 bytes for each training row and tree.
-    smooth_ : estimator or None
-        The fitted smooth model; None for independent labels.
     frequencies_ : (L,) array
         How frequent the labels are, by Laplace's rule of succession.
     temperature_, shrinkage_, smooth_weight_ : float
-        The temperature, the shrinkage of the marginals towards the frequencies (0 if a `smooth`
-        model is given), and the weight of the smooth joint.
+        The temperature, the shrinkage of the marginals towards the frequencies, and the weight of
+        the smooth joint.
 
     Notes
     -----
-    `predict_joint` takes 8 V bytes for each row; `predict` is exact and proven if the mode of the
-    smooth joint is. A row of weight two is the row twice unless the forest draws bootstrap samples,
-    which are drawn by weight. Sparse features with more than 3 % nonzero entries are made dense for
-    the default forest, if that takes no more than 1 GB.
+    `predict_joint` takes 8 V bytes for each row; `predict` is exact and proven. A row of weight two
+    is the row twice unless the forest draws bootstrap samples, which are drawn by weight. Sparse
+    features with more than 3 % nonzero entries are made dense for the default forest, if that takes
+    no more than 1 GB.
 
     References
     ----------
@@ -576,12 +475,12 @@ class DistributionalForest(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import DistributionalForest
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> forest = RandomForestClassifier(n_estimators=50)
-    >>> model = DistributionalForest(estimator=forest).fit(data.X[:400], data.Y[:400])
+    >>> model = DistributionalForest(forest).fit(data.X[:400], data.Y[:400])
     >>> joint = model.predict_joint(data.X[400:])
     >>> bool(joint.mode().optimal.all())
     True
@@ -591,49 +490,41 @@ class DistributionalForest(MultiLabelClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        bootstrap: bool = True,
-        targets: str = "labels",
-        smooth: Any = None,
-        temperature: float | str = "cv",
-        n_folds: int = 5,
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.bootstrap = bootstrap
-        self.targets = targets
-        self.smooth = smooth
-        self.temperature = temperature
-        self.n_folds = n_folds
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any = field(default=None, kw_only=False)
+    bootstrap: bool = True
+    targets: str = "labels"
+    temperature: float | str = "cv"
+    cv: Any = 5
+
+    @staticmethod
+    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
+        # Rows of weight zero are left out of every fit, but a splitter counts them.
+        return X, labels, checked_weight(X, sample_weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         temperatures = self._check_settings(sample_weight)
         # In an order of their own: bootstrap samples depend on the order of the rows.
         order = presentation_order(X, labels, self._seed())
-        rows = TrainingRows.of(X, labels, sample_weight).taken(order)
+        if sample_weight is not None:
+            order = order[sample_weight[order] > 0]
+        weight = None if sample_weight is None else sample_weight[order]
+        rows = TrainingRows.of(X[order], labels[order], weight)
         total = float(rows.weight.sum())
         self.vectors_ = rows.vectors
         self.frequencies_ = (rows.weight @ rows.labels + 1) / (total + 2)
         self.forest_ = self._grown(rows)
         leaves = leaves_of(self.forest_, rows.X)
         self.leaf_mates_ = _mates(rows, leaves)
-        self.smooth_ = None if self.smooth is None else self._fitted_smooth(rows)
-        held_out = self._held_out(rows, leaves)
+        unseen = unseen_by(self.forest_, len(leaves))
+        if unseen is None:
+            shares, held_out = self._by_folds(rows, self._folds(X, labels, sample_weight, order))
+        else:
+            shares, held_out = self._by_bags(rows, leaves, unseen)
         # As much as Laplace's rule of succession gives to an event that has not occurred.
         chosen = Smoothing(temperatures[0], DEFAULT_SHRINKAGE, 1 / (total + 2))
-        if held_out is not None:
+        if len(held_out.labels) > 0:
             chosen = choose_smoothing(
-                held_out, self.vectors_, self.frequencies_, temperatures, chosen.weight
+                shares, held_out, self.frequencies_, temperatures, chosen.weight
             )
         self.temperature_, self.shrinkage_ = chosen.temperature, chosen.shrinkage
         self.smooth_weight_ = chosen.weight
@@ -644,7 +535,7 @@ class DistributionalForest(MultiLabelClassifier):
 
     def _check_settings(self, sample_weight: Floats | None) -> tuple[float, ...]:
         """Check the parameters; return the temperatures to choose from."""
-        check_whole_number(self.n_folds, "n_folds", 2)
+        check_folds(self.cv)
         check_flag(self.bootstrap, "bootstrap")
         check_choice(self.targets, "targets", ("labels", "vectors"))
         if self.estimator is not None:
@@ -657,18 +548,6 @@ class DistributionalForest(MultiLabelClassifier):
                     f"method apply names the leaves of rows; got {self.estimator!r}. Any other "
                     "classifier fits LabelPowerset"
                 )
-        if self.smooth is not None and (
-            isinstance(self.smooth, type) or not hasattr(self.smooth, "predict_joint")
-        ):
-            raise ValueError(
-                "smooth must be None or an estimator of P(y|x) such as ClassifierChain(); "
-                f"got {self.smooth!r}"
-            )
-        is_weighted = sample_weight is not None and self.smooth is not None
-        if is_weighted and not has_fit_parameter(self.smooth, "sample_weight"):
-            raise ValueError(
-                f"sample_weight was given, but smooth {self.smooth!r} does not support it"
-            )
         if isinstance(self.temperature, str) and self.temperature == "cv":
             return TEMPERATURES
         return (check_number(self.temperature, "temperature", above=0, otherwise="'cv'"),)
@@ -694,7 +573,7 @@ class DistributionalForest(MultiLabelClassifier):
         return forest.fit(rows.X, target, **weights)
 
     def _target(self, rows: TrainingRows) -> Labels | Indices | sp.csr_array:
-        """Return what the trees are to tell apart: a column, or the columns of a matrix."""
+        """Return the target of the trees: a column, or the columns of a matrix."""
         if self.targets == "labels":
             return rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
         if self.estimator is not None or len(rows.vectors) <= _MOST_CLASSES:
@@ -703,69 +582,51 @@ class DistributionalForest(MultiLabelClassifier):
         ones, shape = np.ones(n, dtype=np.int8), (n, len(rows.vectors))
         return sp.csr_array((ones, rows.place, np.arange(n + 1)), shape=shape)
 
-    def _fitted_smooth(self, rows: TrainingRows) -> Any:
-        smooth = seeded_clone(self.smooth, self._seed())
-        return smooth.fit(rows.X, rows.labels, **rows.weights())
+    def _by_bags(
+        self, rows: TrainingRows, leaves: Indices, unseen: Mask
+    ) -> tuple[Shares, TrainingRows]:
+        """Return rows with the shares of the vectors by trees that have not drawn them."""
+        shares, judged = self.leaf_mates_.shares_without(leaves, unseen, rows.place, rows.weight)
+        at = np.flatnonzero(judged)
+        return shares[at], rows.taken(at)
 
-    def _held_out(self, rows: TrainingRows, leaves: Indices) -> HeldOutRows | None:
-        """Return the rows with what is said about them by models that have not seen them."""
-        fold, n_folds = assign_folds(rows.X, rows.weight, self.n_folds, self._seed())
-        unseen = unseen_by(self.forest_, len(fold))
-        if n_folds < 2 and (unseen is None or self.smooth is not None):
-            return None
-        n_held_out = min(n_folds, math.ceil(_ENOUGH_HELD_OUT * n_folds / rows.weight.sum()))
-        folds = [np.flatnonzero(fold == number) for number in range(n_held_out)]
-        if unseen is not None:
-            shares, judged = self.leaf_mates_.shares_without(
-                leaves, unseen, rows.place, rows.weight
-            )
-            if self.smooth is not None:
-                judged &= fold < n_held_out
-            at = np.flatnonzero(judged)
-            shares = shares[at]
-        else:
-            shares, at = self._shares_by_folds(rows, folds), np.concatenate(folds)
-        if len(at) == 0:
-            return None
-        kept = rows.taken(at)
-        smooth = None if self.smooth is None else self._log_smooth_by_folds(rows, folds)[at]
-        return HeldOutRows(shares, kept.place, kept.labels, kept.weight, smooth)
+    def _folds(self, X: Any, labels: Labels, weight: Floats | None, order: Indices) -> list[Fold]:
+        """Return the folds of rows that are taken in this order."""
+        place = np.empty(len(labels), dtype=np.intp)
+        place[order] = np.arange(len(order))
+        folds = deal(self.cv, X, labels, weight, self._seed())
+        return [Fold(np.sort(place[train]), np.sort(place[held_out])) for train, held_out in folds]
 
-    def _shares_by_folds(self, rows: TrainingRows, folds: list[Indices]) -> Shares:
-        """Return the shares of the vectors in each fold by a forest fitted to all other rows."""
-        parts = []
-        for outside in steps("cross-fitting the forest", folds):
-            others = rows.without(outside)
-            forest = self._grown(others)
-            mates = _mates(others, leaves_of(forest, others.X))
-            parts.append(mates.shares(leaves_of(forest, rows.X[outside])))
-        return sp.vstack(parts, format="csr")
+    def _by_folds(self, rows: TrainingRows, folds: list[Fold]) -> tuple[Shares, TrainingRows]:
+        """Hold out folds until enough rows are known; none if all rows are equal."""
+        enough = math.ceil(_ENOUGH_HELD_OUT * len(folds) / rows.weight.sum())
 
-    def _log_smooth_by_folds(self, rows: TrainingRows, folds: list[Indices]) -> Floats:
-        """Return log P(labels) of the rows in the folds by smooth models fitted to all others."""
-        out = np.zeros(len(rows.labels))
-        for outside in steps("cross-fitting the smooth model", folds):
-            smooth = self._fitted_smooth(rows.without(outside))
-            out[outside] = smooth.predict_joint(rows.X[outside]).log_prob(rows.labels[outside])
-        return out
+        def fit(train: Positions) -> tuple[Any, LeafMates]:
+            inside = rows.taken(train)
+            forest = self._grown(inside)
+            return forest, _mates(inside, leaves_of(forest, inside.X))
+
+        def shares(grown: tuple[Any, LeafMates], held_out: Positions) -> Shares:
+            forest, mates = grown
+            return mates.shares(leaves_of(forest, rows.X[held_out]))
+
+        found = cross_fit(fit, folds[:enough], shares, name="cross-fitting the forest")
+        if not found.folds:
+            return None, rows.taken(np.arange(0))
+        return sp.vstack(found.parts, format="csr"), rows.taken(found.rows)
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         shares = self.leaf_mates_.shares(leaves_of(self.forest_, X))
         shares = tempered(shares, self.temperature_)
         with np.errstate(divide="ignore"):
             listed = ListedJoint(self.vectors_, np.log(shares.toarray()))
+        marginals = listed_marginals(shares, self.vectors_)
+        scores = shrunk_scores(marginals, self.frequencies_, self.shrinkage_)
         return MixtureJoint(
             [1 - self.smooth_weight_, self.smooth_weight_],
-            [listed, self._smooth_joint(X, shares)],
+            [listed, IndependentJoint(scores)],
             **rows,
         )
-
-    def _smooth_joint(self, X: Any, shares: Shares) -> JointDistribution:
-        if self.smooth_ is not None:
-            joint: JointDistribution = self.smooth_.predict_joint(X)
-            return joint
-        marginals = listed_marginals(shares, self.vectors_)
-        return IndependentJoint(shrunk_scores(marginals, self.frequencies_, self.shrinkage_))
 
 
 def _mates(rows: TrainingRows, leaves: Indices) -> LeafMates:

@@ -1,36 +1,18 @@
-"""Models.kernel_features.
+"""KernelFeatures: features for linear models to learn nonlinear functions from (math.md, 1.6).
 
-Features for linear models to learn nonlinear functions from.
-
-`KernelFeatures` is the transformer (`kernel_features`); `nystroem` and `fourier` compute its
-features, and `width_selection` chooses them by held-out likelihood, through the logistic engine.
-
-Squared Euclidean distances between the rows of two feature matrices, dense or CSR.
-
-What feature maps of the RBF kernel have in common (math.md, 1.6).
-
-The squared length of a row of m features is about m, not 1: a feature then has a mean square near
-one, like a standardised feature, and the penalties that suit those suit it too.
-
-Random Fourier features (Rahimi and Recht, 2007), with orthogonal frequencies.
-
-Nyström features: the kernel's values at landmarks, made orthogonal (math.md, 1.6).
-
-Choose the width of a kernel and the number of features by held-out log-likelihood.
-
-A candidate's loss is that of binary relevance: logistic regressions of all labels on its features,
-fitted without one fold and scored on it, along a path of penalties (math.md, 1.6).
-
-The transformer.
+Nyström features are the values of an RBF kernel at landmarks, made orthogonal. The squared length
+of a row of m features is about m, not 1: a feature then has a mean square near one, like a
+standardised feature, and the penalties that suit those suit it too. The width of the kernel is
+chosen by the held-out loss of binary relevance: logistic regressions of all labels on the features
+of a width, fitted without one fold and scored on it, along a path of penalties.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Protocol, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -43,11 +25,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
-from labelweave._common.checks import check_choice, check_n_jobs, check_number, check_whole_number
+from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
+from labelweave._common.folds import assign_folds, number_rows
 from labelweave._common.labels import read_labels
 from labelweave._common.matrices import linear_scores, validated_features
 from labelweave._common.progress import progress_shown, stage
-from labelweave._common.row_keys import assign_folds, number_rows
 from labelweave._common.seeds import derive_seed, resolve_seed
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import solve_problems
@@ -91,82 +73,11 @@ def _squared_norms(X: Any) -> Floats:
     return np.asarray(X.power(2).sum(axis=1)).ravel()
 
 
-class FeatureMap(Protocol):
-    """Features φ of rows, with φ(x)ᵀφ(z) ≈ m exp(−γ|x − z|²) for m features.
-
-    They are nested: but for their scale, the first of m features are the features of a smaller map.
-    """
-
-    @property
-    def gamma(self) -> float:
-        """The γ of the kernel."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of features m."""
-
-    def first(self, n_features: int) -> Self:
-        """Return the map to the first features."""
-
-    def __call__(self, X: Any, n_threads: int = 1) -> Floats:
-        """Return the features of the rows of X, (n, m); a row's bits depend on no other row."""
-
-
-@dataclass(frozen=True)
-class FourierMap:
-    """Cosine and sine of random projections: E cos(wᵀ(x − z)) is the kernel of x and z.
-
-    Attributes
-    ----------
-    frequencies : (m / 2, D) array
-        Of a kernel with γ = ½. Each belongs to two features, its cosine and its sine.
-    gamma : float
-    """
-
-    frequencies: Floats
-    gamma: float
-
-    @property
-    def n_features(self) -> int:
-        """Number of features m."""
-        return 2 * len(self.frequencies)
-
-    def first(self, n_features: int) -> FourierMap:
-        """Return the map to the first features; their number is rounded up to an even one."""
-        return replace(self, frequencies=self.frequencies[: (n_features + 1) // 2])
-
-    def __call__(self, X: Any, n_threads: int = 1) -> Floats:
-        """Return the features of the rows of X, (n, m)."""
-        scaled = np.sqrt(2 * self.gamma) * self.frequencies
-        angles = linear_scores(X, scaled, np.zeros(len(scaled)), n_threads)
-        features: Floats = np.empty((len(angles), self.n_features))
-        features[:, 0::2], features[:, 1::2] = np.cos(angles), np.sin(angles)
-        features *= np.sqrt(2)
-        return features
-
-
-def draw_frequencies(n_columns: int, gamma: float, n_features: int, seed: int) -> FourierMap:
-    """Draw the map of a kernel of rows with `n_columns` columns.
-
-    Frequencies are normal; each D of them are orthogonal to each other, at independent lengths,
-    which lowers the error of the kernel (Yu et al., 2016).
-    """
-    random = np.random.default_rng(seed)
-    n_frequencies, blocks = (n_features + 1) // 2, []
-    with threadpool_limits(limits=1, user_api="blas"):  # other threads, other bits
-        for first in range(0, n_frequencies, n_columns):
-            size = min(n_columns, n_frequencies - first)
-            directions = np.linalg.qr(random.standard_normal((n_columns, size)))[0]
-            lengths = np.sqrt(random.chisquare(n_columns, size))
-            blocks.append(lengths[:, None] * directions.T)
-    return FourierMap(np.concatenate(blocks), gamma)
-
-
 # A row at a distance of less than 1e-5 from the span of the landmarks, in the kernel's feature
 # space, where all rows have length 1, would add a feature that no penalised model can use; and
 # dividing by that distance magnifies rounding errors.
 _SMALLEST_RESIDUAL = 1e-10
-# Landmarks that are proposed at a time.
+# Landmarks that are added at a time: most of the work is products of matrices.
 _BLOCK = 64
 
 
@@ -174,16 +85,8 @@ _BLOCK = 64
 class NystroemMap:
     """The features φ(x) = √m A k(Z, x) of m landmarks Z, where AᵀA is the inverse of k(Z, Z).
 
-    A is the inverse of a Cholesky factor, lower triangular, so the first features are those of the
-    first landmarks alone. The usual choice, the inverse square root of k(Z, Z), gives the same
-    features up to a rotation, which penalised models cannot tell from them.
-
-    Attributes
-    ----------
-    landmarks : (m, D) array or CSR
-    whitening : (m, m) array
-        The matrix A.
-    gamma : float
+    A, the `whitening`, is the inverse of a Cholesky factor. The usual choice, the inverse square
+    root of k(Z, Z), gives the same features up to a rotation, which penalised models cannot tell.
     """
 
     landmarks: Any
@@ -195,11 +98,6 @@ class NystroemMap:
         """Number of features m."""
         return len(self.whitening)
 
-    def first(self, n_features: int) -> NystroemMap:
-        """Return the map of the first landmarks."""
-        whitening = np.ascontiguousarray(self.whitening[:n_features, :n_features])
-        return replace(self, landmarks=self.landmarks[:n_features], whitening=whitening)
-
     def __call__(self, X: Any, n_threads: int = 1) -> Floats:
         """Return the features of the rows of X, (n, m)."""
         kernel = squared_distances(X, self.landmarks, n_threads)
@@ -210,12 +108,10 @@ class NystroemMap:
         return features
 
 
-def choose_landmarks(
-    X: Any, gamma: float, n_landmarks: int, landmarks: str, seed: int
-) -> NystroemMap:
-    """Draw landmarks among the rows of X."""
+def map_through(X: Any, gamma: float, seed: int) -> NystroemMap:
+    """Return the map whose landmarks are rows of X, but for rows that the others span already."""
     random = np.random.default_rng(seed)
-    partial = _PartialCholesky(X, gamma, min(n_landmarks, X.shape[0]), landmarks)
+    partial = _PartialCholesky(X, gamma)
     with threadpool_limits(limits=1, user_api="blas"):  # other threads, other bits
         while partial.extend(random):
             pass
@@ -228,64 +124,37 @@ def choose_landmarks(
 class _PartialCholesky:
     """The factor F of k(X, X) ≈ F Fᵀ for the landmarks so far, its pivots."""
 
-    def __init__(self, X: Any, gamma: float, n_landmarks: int, landmarks: str) -> None:
+    def __init__(self, X: Any, gamma: float) -> None:
         n_rows = X.shape[0]
-        self.X, self.gamma, self.landmarks = X, gamma, landmarks
+        self.X, self.gamma = X, gamma
         self.pivots: list[int] = []
-        self.factor = np.zeros((n_rows, n_landmarks))
+        self.factor = np.zeros((n_rows, n_rows))
         self.residual = np.ones(n_rows)
-        self.nearest = np.full(n_rows, np.inf)
-
-    def scores(self) -> Floats:
-        """Return the rows' scores, zero for those that the landmarks span already."""
-        score = np.ones(len(self.residual))
-        if self.landmarks == "cholesky":
-            score = self.residual
-        elif self.landmarks == "kmeans++" and self.pivots:
-            score = self.nearest
-        return np.where(self.residual > _SMALLEST_RESIDUAL, score, 0.0)
 
     def extend(self, random: np.random.Generator) -> bool:
-        """Propose a block of landmarks and accept some; return whether there was any to propose.
-
-        A proposal whose score has fallen since, because of others of its block, is accepted with
-        probability new score / old score. So landmarks are as probable as if they were drawn one
-        by one (Epperly, Tropp and Webber, 2024), and most of the work is products of matrices.
-        """
-        old = self.scores()
-        proposed = _draw(old, min(_BLOCK if self.pivots else 1, self._n_missing), random)
-        if len(proposed) == 0:
+        """Add a block of landmarks in random order; return whether there was any to add."""
+        left = np.flatnonzero(self.residual > _SMALLEST_RESIDUAL)
+        if len(left) == 0:
             return False
+        waiting = random.standard_exponential(len(self.residual))
+        size = _BLOCK if self.pivots else 1
+        proposed = left[np.argsort(waiting[left], kind="stable")][:size]
+        # The landmarks of a seed stay those of versions that drew a number for each proposal.
+        random.random(len(proposed))
         n_before = len(self.pivots)
-        distances = squared_distances(self.X, self.X[proposed])
-        columns = np.exp(-self.gamma * distances)
+        columns = np.exp(-self.gamma * squared_distances(self.X, self.X[proposed]))
         columns -= self.factor[:, :n_before] @ self.factor[proposed, :n_before].T
-        for row, distance, column in zip(proposed, distances.T, columns.T, strict=True):
-            if self.scores()[row] > old[row] * random.random():
+        for row, column in zip(proposed, columns.T, strict=True):
+            if self.residual[row] > _SMALLEST_RESIDUAL:  # others of the block may span it
                 block = slice(n_before, len(self.pivots))
-                self._accept(
-                    row, distance, column - self.factor[:, block] @ self.factor[row, block]
-                )
+                self._accept(row, column - self.factor[:, block] @ self.factor[row, block])
         return True
 
-    @property
-    def _n_missing(self) -> int:
-        return int(self.factor.shape[1]) - len(self.pivots)
-
-    def _accept(self, row: int, distance: Floats, column: Floats) -> None:
+    def _accept(self, row: int, column: Floats) -> None:
         column /= np.sqrt(column[row])
         self.factor[:, len(self.pivots)] = column
         self.residual -= column**2
-        self.nearest = np.minimum(self.nearest, distance)
         self.pivots.append(int(row))
-
-
-def _draw(scores: Floats, n_rows: int, random: np.random.Generator) -> Positions:
-    """Draw rows without replacement, in turn, with probabilities proportional to their scores."""
-    n_rows = min(n_rows, int(np.count_nonzero(scores)))
-    waiting = random.standard_exponential(len(scores))
-    with np.errstate(divide="ignore"):
-        return np.argsort(waiting / scores, kind="stable")[:n_rows]
 
 
 # Candidates for C, from strong to weak: those of features with a mean square of one.
@@ -302,15 +171,7 @@ _START, _STEP, _LAST_STEP, _BOUND = (-2, 0), 2, 1, 6
 class HeldOutLoss:
     """The held-out loss of labels given features of the same rows, by fold.
 
-    Folds belong to the rows, so the losses of all candidates are of the same rows.
-
-    Attributes
-    ----------
-    labels : (n, L) int8 array
-    weight : (n,) array
-    fold : (n,) array
-    n_folds : int
-    n_threads : int
+    Folds belong to the rows, so the losses of all widths are of the same rows.
     """
 
     labels: Labels
@@ -361,14 +222,14 @@ def _after_rises(losses: Floats) -> Floats:
 
 
 def choose_width(
-    loss: Callable[[Floats], Floats], X: Any, map_of: Callable[[float], FeatureMap], gamma: float
-) -> FeatureMap:
+    loss: Callable[[Floats], Floats], X: Any, map_of: Callable[[float], NystroemMap], gamma: float
+) -> NystroemMap:
     """Return the map of the width with the least held-out loss.
 
     Widths are tried in steps of a factor of four, from `gamma` and a quarter of it downhill, and
     finally at a factor of two on both sides of the best.
     """
-    found: dict[int, tuple[float, FeatureMap]] = {}
+    found: dict[int, tuple[float, NystroemMap]] = {}
 
     def best(candidates: Sequence[int]) -> int:
         for exponent in candidates:
@@ -386,42 +247,18 @@ def choose_width(
     return found[center][1]
 
 
-def choose_number(
-    loss: Callable[[Floats], Floats], X: Any, largest: FeatureMap, numbers: Sequence[int]
-) -> FeatureMap:
-    """Return the smallest map whose loss is within one standard error of the least.
-
-    The error is that of the paired difference between folds.
-    """
-    maps = [largest.first(number) for number in numbers if number < largest.n_features]
-    maps.append(largest)
-    losses = []
-    with stage("choosing the number of features", len(maps)) as advance:
-        for candidate in maps:
-            losses.append(loss(candidate(X)))
-            advance()
-    difference = np.array(losses) - losses[int(np.sum(losses, axis=1).argmin())]
-    error = difference.std(axis=1, ddof=1) / np.sqrt(difference.shape[1])
-    return maps[int(np.argmax(difference.mean(axis=1) <= error))]
-
-
-# Numbers of features that "cv" chooses from; the width is chosen at the last.
-_NUMBERS = (75, 150, 300, 600)
-# Landmarks are drawn from this many distinct rows for each of them, at most.
-_ROWS_PER_LANDMARK = 10
 # Rows that the median of distances, and the choice by held-out likelihood, take into account.
 _ROWS_FOR_MEDIAN, _ROWS_FOR_CHOICE = 500, 1000
 # Rows that are transformed at a time, so that kernel values take little memory.
 _ROWS_AT_A_TIME = 2048
-_LANDMARKS = ("uniform", "kmeans++", "cholesky")
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features whose inner products approximate the RBF kernel, for linear models to learn from.
 
     A linear model on these features is a kernel machine: it can learn any smooth function of the
-    original ones. Put them in front of any estimator, in a pipeline. The kernel's width
-    and the number of features are chosen by the held-out log-likelihood of the labels.
+    original ones. Put them in front of any estimator, in a pipeline. The kernel's width is chosen
+    by the held-out log-likelihood of the labels.
 
     The kernel exp(−γ|x − z|²) compares whole rows, so features must be on comparable scales:
     standardise dense ones, and bring rows of counts to equal length (``Normalizer``) if their
@@ -433,33 +270,23 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         The γ of the kernel: large for a narrow one. "median" is one over the median squared
         distance of two rows; "cv" tries multiples of it, from 1/64 to 64, and keeps the one with
         the least held-out loss.
-    n_components : int or "cv", default=600
-        Number of features. There are fewer if there are fewer distinct rows, or if fewer represent
-        the kernel of all of them. "cv" takes the smallest of 75, 150, 300 and 600 that is as good
-        as the best, up to a standard error of the held-out loss.
-    approximation : {"nystroem", "fourier"}, default="nystroem"
-        "nystroem": the kernel of a row and landmarks, which are rows of the training data, made
-        orthogonal. "fourier": cosines and sines of random projections, which are drawn without
-        looking at the rows; more of them are needed for the same quality.
-    landmarks : {"uniform", "kmeans++", "cholesky"}, default="uniform"
-        How landmarks are drawn among the distinct rows. "uniform": all rows are equally probable.
-        "kmeans++": by the squared distance from the nearest landmark so far. "cholesky": by the
-        error of the kernel so far (randomly pivoted Cholesky), which approximates the kernel
-        best, though not always the labels.
+    n_components : int, default=600
+        Number of features, each of a landmark, which is drawn among the distinct rows. There are
+        fewer if there are fewer distinct rows, or if fewer represent the kernel of all of them.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds landmarks, frequencies and folds. None means 0: results are reproducible by default.
+        Seeds landmarks and folds. None means 0: results are reproducible by default.
     verbose : int, default=0
-        If positive, show progress and print what was chosen.
+        If positive, show progress and print the chosen width.
 
     Attributes
     ----------
     gamma_ : float
     n_components_ : int
-        Number of features; that of "fourier" features is rounded up to an even one.
-    feature_map_ : NystroemMap or FourierMap
-        What `transform` computes; a `NystroemMap` has the `landmarks`.
+        Number of features.
+    feature_map_ : NystroemMap
+        The map that `transform` computes, with its `landmarks`.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -474,8 +301,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     fitting a `ClassifierChain` to the features; on larger data less.
 
     Landmarks depend on the rows' content and the seed, not on their order, and a row of weight two
-    counts as two rows. Beside the result, `transform` needs memory for 2048 rows; Fourier features
-    keep D × m / 2 frequencies, Nyström features m landmarks (sparse if X is) and m² numbers.
+    counts as two rows. Beside the result, `transform` needs memory for 2048 rows, and the
+    transformer keeps m landmarks (sparse if X is) and m² numbers.
 
     Examples
     --------
@@ -497,29 +324,25 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self,
         *,
         gamma: float | str = "cv",
-        n_components: int | str = 600,
-        approximation: str = "nystroem",
-        landmarks: str = "uniform",
+        n_components: int = 600,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.gamma = gamma
         self.n_components = n_components
-        self.approximation = approximation
-        self.landmarks = landmarks
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the width, the number of features, and landmarks or frequencies.
+        """Choose the width and the landmarks.
 
         Parameters
         ----------
         X : (n, D) array, sparse matrix or data frame
         y : (n, L) array, sparse matrix or data frame of 0/1, or (n,) array of classes
-            The labels; only needed if `gamma` or `n_components` is "cv".
+            The labels; only needed if `gamma` is "cv".
         sample_weight : (n,) array, optional
 
         Returns
@@ -563,60 +386,46 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             features[block] = self.feature_map_(X[block], n_threads)
         return features
 
-    def _choose(self, X: Any, labels: Labels | None, weight: Floats) -> FeatureMap:
-        """Return the feature map; labels are None if nothing is to be chosen by them."""
+    def _choose(self, X: Any, labels: Labels | None, weight: Floats) -> NystroemMap:
+        """Return the feature map; labels are None if the width is not chosen by them."""
         seed = resolve_seed(self.random_state)
         number = number_rows(X, weight, seed)
         distinct = np.unique(number, return_index=True)[1]
-        draw = partial(self._draw, X, distinct, derive_seed(seed, 1))
+        candidates, landmark_seed = X[distinct[: self.n_components]], derive_seed(seed, 1)
+
+        def of_width(gamma: float) -> NystroemMap:
+            return map_through(candidates, gamma, landmark_seed)
+
         if isinstance(self.gamma, str):
             gamma = 1 / median_distance(X[distinct[:_ROWS_FOR_MEDIAN]])
         else:
             gamma = float(self.gamma)
         if labels is None or len(distinct) < 2:
-            return draw(gamma)
+            return of_width(gamma)
         rows = np.flatnonzero(number < _ROWS_FOR_CHOICE)
         X, labels, weight = X[rows], labels[rows], weight[rows]
         loss = HeldOutLoss.of(X, labels, weight, seed, check_n_jobs(self.n_jobs))
-        chosen = choose_width(loss, X, draw, gamma) if _is_cv(self.gamma) else draw(gamma)
-        if _is_cv(self.n_components):
-            chosen = choose_number(loss, X, chosen, _NUMBERS)
-        return chosen
-
-    def _draw(self, X: Any, distinct: Positions, seed: int, gamma: float) -> FeatureMap:
-        """Return the map of a width, from distinct rows of X in random order."""
-        size = _NUMBERS[-1] if _is_cv(self.n_components) else int(self.n_components)
-        if self.approximation == "fourier":
-            return draw_frequencies(X.shape[1], gamma, size, seed)
-        n_candidates = size * (1 if self.landmarks == "uniform" else _ROWS_PER_LANDMARK)
-        return choose_landmarks(X[distinct[:n_candidates]], gamma, size, self.landmarks, seed)
+        return choose_width(loss, X, of_width, gamma)
 
     def _is_supervised(self) -> bool:
-        return _is_cv(self.gamma) or _is_cv(self.n_components)
+        return isinstance(self.gamma, str) and self.gamma == "cv"
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.gamma, str) and self.gamma in ("cv", "median")):
             check_number(self.gamma, "gamma", above=0, otherwise="'cv', 'median'")
-        if not _is_cv(self.n_components):
-            check_whole_number(self.n_components, "n_components", otherwise="'cv'")
-        check_choice(self.approximation, "approximation", ("nystroem", "fourier"))
-        check_choice(self.landmarks, "landmarks", _LANDMARKS)
+        check_whole_number(self.n_components, "n_components")
         check_n_jobs(self.n_jobs)
 
     def _watched(self) -> AbstractContextManager[None]:
         return progress_shown("fitting KernelFeatures") if self.verbose > 0 else nullcontext()
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the transformer accepts."""
+        """Tell scikit-learn which input the transformer accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = self._is_supervised()
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def _is_cv(value: Any) -> bool:
-    return isinstance(value, str) and value == "cv"
 
 
 def _weights(sample_weight: Any, X: Any) -> Floats:

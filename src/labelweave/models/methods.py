@@ -1,29 +1,14 @@
-"""Methods by name, and what features need in front of them.
+"""Methods by name, as on the command line: "pcc(C=1.0), mc".
 
-Methods by name, as on the command line: "pcc(C=1.0), mc".
-
-`registry` knows them, `specifications` reads their options, among them `calibrate_option`;
-`decisions` reads the losses they decide for, `preprocessing` scales their features, and
-`classifier_checks` looks at estimators that are not ours. Users import from
-`labelweave.evaluation`.
-
-The option `calibrate` of method specifications: ``pcc(calibrate='temperature')``.
-
-Check that an estimator is a classifier before it is used.
-
-Prepend to an estimator the preprocessing that its features need.
-
-The registry of methods: what ``br`` or ``pcc(C=1)`` on the command line stands for.
-
-To register a new model, add one line to :data:`METHODS`.
-
-Decisions by what a user writes, and methods that decide for each of them.
+A method is an estimator by a short name, with options that are added to it; `METHODS` lists them,
+and a new one is a line there. Preprocessing that the features need is put in front of a method, and
+a decision that a user writes becomes one of its parameters.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -37,8 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from labelweave import decision as decisions_package
-from labelweave._common.checks import check_choice
-from labelweave._common.pipelines import innermost, last_step
+from labelweave._common.pipelines import last
 from labelweave._common.presets import presets_of
 from labelweave._common.specifications import (
     Specification,
@@ -49,34 +33,13 @@ from labelweave.data import make_preprocessor
 from labelweave.data.preprocessing import needs_preprocessing
 from labelweave.decision.decide import DECISION_NAMES, resolve_decision
 from labelweave.decision.losses import Decision
-from labelweave.models.calibration import OF_JOINTS, OF_MARGINALS, CalibratedJointCV
+from labelweave.models.calibration import CalibratedJointCV
 from labelweave.models.conformal import ConformalClassifier
 from labelweave.models.kernel_features import KernelFeatures
 
 
-def calibrated(estimator: Any, calibrate: str | Sequence[str]) -> CalibratedJointCV:
-    """Return an estimator with calibration, as the option `calibrate` of a method names it."""
-    names = [calibrate] if isinstance(calibrate, str) else list(calibrate)
-    for name in names:
-        check_choice(name, "calibrate", (*OF_JOINTS, *OF_MARGINALS))
-    of_marginals = [name for name in names if name in OF_MARGINALS]
-    if len(names) != len(set(names)) or len(of_marginals) > 1 or not names:
-        raise ValueError(
-            "calibrate must be 'temperature', 'sigmoid' or 'isotonic', or the first and one of the "
-            f"others; got {calibrate!r}"
-        )
-    model = CalibratedJointCV(
-        estimator=estimator,
-        joint="temperature" if "temperature" in names else None,
-        marginals=of_marginals[0] if of_marginals else None,
-        decision=getattr(innermost(estimator), "decision", "subset"),
-    )
-    model.base_estimator()  # refused before any data are read
-    return model
-
-
 def check_classifier(estimator: Any, name: str) -> None:
-    """Raise ValueError if `estimator` is not a classifier; `name` is what the user called it.
+    """Raise ValueError if `estimator`, which the user calls `name`, is not a classifier.
 
     An estimator without scikit-learn's tags, as in older libraries, is assumed to be a classifier.
     """
@@ -132,7 +95,7 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
 
 @dataclass(frozen=True)
 class Method:
-    """What a short name stands for.
+    """The meaning of a short name.
 
     Parameters
     ----------
@@ -177,11 +140,11 @@ METHODS: dict[str, Method] = {
     "best": Method("BestJoint()", "the best of a portfolio, by held-out log-likelihood"),
     "calibrated": Method(
         "CalibratedJointCV()",
-        "probabilities calibrated on held-out rows; calibrated(estimator=mc, marginals='sigmoid')",
+        "probabilities calibrated on held-out rows; calibrated(mc(), marginals='sigmoid')",
     ),
     "conformal": Method(
         "ConformalClassifier()",
-        "sets of label vectors with guaranteed coverage; conformal(estimator=mc())",
+        "sets of label vectors with guaranteed coverage; conformal(mc())",
     ),
     "bomc-cmn": Method(
         "BayesianOnlineClassifier(decision=ClassMassNormalization())",
@@ -214,7 +177,7 @@ METHODS: dict[str, Method] = {
     ),
 }
 
-#: What papers call some of the methods.
+#: Names of some methods in papers.
 _ALIASES = {
     "ctbn": "sc",
     "svm-batch": "svm",
@@ -249,6 +212,8 @@ def make_method(specification: str | Specification, *, seed: int = 0) -> Any:
         specification = parse_specification(specification)
     estimator = build(specification)
     check_classifier(estimator, specification.name)
+    if isinstance(estimator, ConformalClassifier | CalibratedJointCV):
+        estimator.base_estimator()  # refused before any data are read
     return _with_seed(estimator, seed)
 
 
@@ -265,10 +230,6 @@ def _with_seed(estimator: Any, seed: int) -> Any:
 def build(specification: Specification) -> Any:
     """Make the object of a specification: an estimator, a strategy, a decision or a transformer."""
     options = dict(specification.options)
-    # The online learner has a parameter of this name, which is True or False.
-    if not isinstance(options.get("calibrate", False), bool):
-        how = options.pop("calibrate")
-        return calibrated(build(replace(specification, options=options)), how)
     if "features" in options:
         features = _build_transformer(options.pop("features"))
         return make_pipeline(features, build(replace(specification, options=options)))
@@ -439,7 +400,7 @@ def _suggestion(name: str) -> str:
 
 
 def make_decisions(text: str) -> dict[str, str | Decision]:
-    """Return the decisions of a comma-separated list, by what was written."""
+    """Return the decisions of a comma-separated list, by their text."""
     texts = split_specifications(text)
     if not texts:
         raise ValueError(f"no decisions given: choose from {', '.join(DECISION_NAMES)}")
@@ -456,7 +417,7 @@ def with_decisions(
     chosen = decisions if isinstance(decisions, Mapping) else {name: name for name in decisions}
     expanded: dict[str, Any] = {}
     for method, estimator in methods.items():
-        if not hasattr(last_step(estimator), "predict_joint"):
+        if not hasattr(last(estimator), "predict_joint"):
             expanded[method] = estimator
             continue
         for name, decision in chosen.items():
@@ -467,5 +428,5 @@ def with_decisions(
 def deciding(estimator: Any, decision: str | Decision) -> Any:
     """Return a clone of a method, or of a pipeline that ends in one, with another decision."""
     anew = clone(estimator)
-    last_step(anew).set_params(decision=decision)
+    last(anew).set_params(decision=decision)
     return anew

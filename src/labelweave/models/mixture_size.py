@@ -25,8 +25,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
+from labelweave._common.folds import assign_folds
 from labelweave._common.progress import stage, steps
-from labelweave._common.row_keys import assign_folds
 from labelweave.logistic.penalties import Axis, LossCurve, PenaltyChoice
 from labelweave.models.conditionals import LabelStructure, StructureLearner
 from labelweave.models.em import CLOSE, EM, EXACT, ROUGH, Mixture, MixtureSettings, Tolerances

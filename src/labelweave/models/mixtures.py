@@ -20,9 +20,10 @@ from labelweave._common.row_keys import distinct_rows
 from labelweave.inference import Annealing
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.penalties import PenaltyChoice
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ChainLearner, is_open, resolve_order
 from labelweave.models.conditionals import LinearMembers, StructureLearner, TrainingRows
 from labelweave.models.em import MixtureSettings
@@ -171,9 +172,9 @@ class ChainMixture(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ChainMixture
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = ChainMixture(n_components=2, C=0.01, label_penalty=0.03)
     >>> model.fit(data.X[:400], data.Y[:400]).predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
@@ -297,9 +298,9 @@ class TreeMixture(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import TreeMixture
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = TreeMixture(n_components=3, C=0.01, label_penalty=0.03)
     >>> model.fit(data.X[:400], data.Y[:400]).predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],

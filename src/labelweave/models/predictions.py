@@ -12,11 +12,9 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 
 from labelweave._common.arrays import Floats, Indicators
-from labelweave._common.pipelines import is_fitted_search, last_step
+from labelweave._common.pipelines import inside
 from labelweave.decision.decide import resolve_decision
 from labelweave.decision.losses import Decision
 from labelweave.decision.probabilities import Probabilities, Scores, check_scores
@@ -56,7 +54,7 @@ def predict_marginals(model: Any, X: Any) -> Floats | None:
         pairs = zip(probabilities, model.classes_, strict=True)
         return np.column_stack([_of_class_one(table, classes) for table, classes in pairs])
     marginals = np.asarray(probabilities, dtype=np.float64)
-    is_ours = hasattr(last_step(model), "predict_joint")
+    is_ours = hasattr(inside(model).model, "predict_joint")
     if not is_ours and predict_labels(model, X[:1]).shape[1] == 1:
         # For a single label, scikit-learn returns one column per class.
         return _of_class_one(marginals, model.classes_).reshape(-1, 1)
@@ -74,13 +72,13 @@ def predict_scores(model: Any, X: Any) -> Floats | None:
 
 
 def marginals_or_scores(model: Any, X: Any) -> Scores | None:
-    """Return what metrics of scores take: marginals, held as log-odds if these are known.
+    """Return the scores that metrics take: marginals, held as log-odds if these are known.
 
     They are decision values if the model has no probabilities, and None if it has neither.
     """
-    last, prepared = _innermost(model, X)
-    if hasattr(last, "predict_log_odds"):
-        return Probabilities(last.predict_log_odds(prepared))
+    found = inside(model, X)
+    if hasattr(found.model, "predict_log_odds"):
+        return Probabilities(found.model.predict_log_odds(found.X))
     marginals = predict_marginals(model, X)
     if marginals is not None or not hasattr(model, "decision_function"):
         return marginals
@@ -96,36 +94,22 @@ def _of_class_one(table: Any, classes: Any) -> Floats:
 
 def predict_joint(model: Any, X: Any) -> JointDistribution | None:
     """Return P(y|x) from a fitted model, also from inside a pipeline or a search."""
-    last, prepared = _innermost(model, X)
-    return last.predict_joint(prepared) if hasattr(last, "predict_joint") else None
+    found = inside(model, X)
+    return found.model.predict_joint(found.X) if hasattr(found.model, "predict_joint") else None
 
 
 def predict_decided(
     model: Any, X: Any, decision: str | Decision
 ) -> tuple[Indicators, Floats | None] | None:
     """Return labels decided anew, without another fit, and the expected score of each row."""
-    last, prepared = _innermost(model, X)
-    if not hasattr(last, "predict_joint"):
+    found = inside(model, X)
+    if not hasattr(found.model, "predict_joint"):
         return None
     if hasattr(resolve_decision(decision), "risk"):
-        decided = last.decide(prepared, decision)
+        decided = found.model.decide(found.X, decision)
         return decided.labels, decided.score
-    anew = copy(last).set_params(decision=decision)
-    return predict_labels(anew, prepared), None
-
-
-def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return the classifier inside pipelines and searches, and the features as it sees them."""
-    if hasattr(model, "predict_joint"):
-        return model, X
-    if isinstance(model, Pipeline):
-        prepared = model[:-1].transform(X) if len(model.steps) > 1 else X
-        return _innermost(model.steps[-1][1], prepared)
-    if isinstance(model, FrozenEstimator):
-        return _innermost(model.estimator, X)
-    if is_fitted_search(model):
-        return _innermost(model.best_estimator_, X)
-    return model, X
+    anew = copy(found.model).set_params(decision=decision)
+    return predict_labels(anew, found.X), None
 
 
 @overload
@@ -155,7 +139,7 @@ def score(
 ) -> dict[str, float] | pd.DataFrame:
     """Score a fitted model on test data."""
     if per_label:
-        names = getattr(Y, "columns", getattr(last_step(model), "label_names_in_", None))
+        names = getattr(Y, "columns", getattr(inside(model).model, "label_names_in_", None))
         predicted = predict_labels(model, X)
         return scores_by_label(Y, predicted, predict_scores(model, X), label_names=names)
     return score_model(model, X, Y, resolve_metrics(metrics).values())[0]

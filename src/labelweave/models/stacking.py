@@ -1,66 +1,54 @@
-"""JointClassifierCV: a joint model over held-out log-odds of other classifiers.
+"""JointClassifierCV: any classifiers in, a joint distribution out.
 
-Joint models over the held-out predictions of other classifiers.
-
-`base_learner` fits any classifier to some of the labels, `cross_fitting` predicts each training row
-by classifiers that have not seen it, and `joint_classifier_cv` fits a joint model to that.
-
-Any classifier as a base learner: multi-label, or binary and fitted label by label.
-
-Cross-fitting: each training row is predicted by classifiers that have not seen it.
-
-Parameters of estimators in a list with names, as of scikit-learn's stacking and voting.
-
-Any classifiers in, a joint distribution out: joint models on held-out log-odds.
+Each training row is predicted by base classifiers that have not seen it, and a joint model learns
+the labels from the log-odds of these predictions. A probability p that is the share of m votes has
+the log-odds log (m p + 1) / (m (1 - p) + 1), which is Laplace's estimate.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import delayed
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_memory, has_fit_parameter
+from sklearn.utils.validation import check_memory
 
-from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
-from labelweave._common.checks import check_flag, check_whole_number
-from labelweave._common.engine import processes
+from labelweave._common.arrays import Floats, Indices, Labels, Positions
+from labelweave._common.checks import check_flag
 from labelweave._common.files import check_positions, check_shape
-from labelweave._common.pipelines import first_step, last_step
-from labelweave._common.progress import stage
-from labelweave._common.row_keys import assign_folds, presentation_order
-from labelweave.decision.losses import Decision
+from labelweave._common.folds import Fold, check_folds, deal, presentation_order
+from labelweave._common.pipelines import first, fit_arguments, last
 from labelweave.decision.rules import ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
-from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
+from labelweave.joint.distribution import RowOptions
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.chains import ClassifierChain
-from labelweave.models.conditionals import check_base_classifier, seeded_clone, with_weight
+from labelweave.models.conditionals import check_base_classifier, seeded_clone
+from labelweave.models.cross_fitting import N_FOLDS, CrossFit, run_fits
 from labelweave.models.forest import ProjectedExtraTrees
 
 
 def handles_all_labels(estimator: Any) -> bool:
     """Whether scikit-learn's tags say that a classifier learns a label matrix as it is.
 
-    A pipeline learns what its last step learns.
+    A pipeline learns as its last step does.
     """
-    tags = get_tags(last_step(estimator))
+    tags = get_tags(last(estimator))
     is_multi_label = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     return bool(is_multi_label or tags.target_tags.multi_output)
 
 
 def takes_missing_values(estimator: Any) -> bool:
     """Whether scikit-learn's tags say that a classifier, or a pipeline's first step, takes NaN."""
-    return bool(get_tags(first_step(estimator)).input_tags.allow_nan)
+    return bool(get_tags(first(estimator)).input_tags.allow_nan)
 
 
 def offers_out_of_bag(estimator: Any) -> bool:
@@ -90,16 +78,9 @@ def smoothed_log_odds(probabilities: Floats, votes: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class FittedBase:
-    """A classifier fitted to some of the labels.
+    """A classifier of the labels that vary among K, with the frequencies of all, (K,).
 
-    Attributes
-    ----------
-    classifier : object
-        The fitted classifier of the labels that vary; None if none of them does.
-    varying : (V,) array of int
-        Positions of these labels among the K.
-    frequencies : (K,) array
-        Frequency of each label in training: what is predicted for those that do not vary.
+    The frequencies are predicted for the others; `classifier` is None if no label varies.
     """
 
     classifier: Any
@@ -148,17 +129,9 @@ class FittedBase:
 
 @dataclass(frozen=True)
 class BaseLearner:
-    """A classifier to be fitted to some of the labels.
+    """A classifier to be fitted to some of the labels: all of them, or one if it is binary.
 
-    Parameters
-    ----------
-    estimator : scikit-learn classifier
-    columns : (K,) array of int
-        The labels: all of them, or one if the classifier is binary.
-    seed : int
-        Seeds every unset `random_state`.
-    out_of_bag : bool
-        Whether its held-out predictions are those of the members that did not draw a row.
+    With `out_of_bag`, its held-out predictions are those of the members that did not draw a row.
     """
 
     estimator: Any
@@ -181,7 +154,7 @@ class BaseLearner:
             classifier.set_params(oob_score=True, **({"warm_start": False} if is_warm else {}))
         # Weights of one mean nothing, but bootstrap samples drawn with them would be others.
         is_weighted = weight is not None and bool((weight != 1).any())
-        arguments = with_weight(self.estimator, weight if is_weighted else None)
+        arguments = fit_arguments(self.estimator, weight if is_weighted else None)
         with warnings.catch_warnings():
             if self.out_of_bag:  # some rows may be in every bag: `FittedBase.out_of_bag` tells
                 warnings.filterwarnings("ignore", "Some inputs do not have OOB", UserWarning)
@@ -202,28 +175,11 @@ class BaseLearner:
     def _target(self, labels: Labels) -> NDArray[np.int64]:
         """Return labels as the classifier wants them: a single one is a vector of classes."""
         wide = labels.astype(np.int64)
-        flat = wide.shape[1] == 1 and get_tags(last_step(self.estimator)).target_tags.single_output
+        flat = wide.shape[1] == 1 and get_tags(last(self.estimator)).target_tags.single_output
         return wide[:, 0] if flat else wide
 
 
-@dataclass(frozen=True)
-class CrossFitted:
-    """Base learners fitted to all rows, and what they predict for rows they have not seen.
-
-    Attributes
-    ----------
-    bases : list of FittedBase
-        Fitted to all training rows.
-    held_out : (n, M) array
-        Held-out probabilities, the labels of each learner after those of the one before; NaN in
-        rows that were never held out.
-    """
-
-    bases: list[FittedBase]
-    held_out: Floats
-
-
-def cross_fit(
+def fit_learners(
     learners: Sequence[BaseLearner],
     X: Any,
     labels: Labels,
@@ -231,87 +187,38 @@ def cross_fit(
     cv: Any,
     seed: int,
     n_jobs: int | None,
-) -> CrossFitted:
-    """Fit base learners to all rows, and predict each row by fits that have not seen it."""
+) -> tuple[list[FittedBase], Floats]:
+    """Fit base learners to all rows, and predict each row by fits that have not seen it.
+
+    The predictions are (n, M), the labels of each learner after those of the one before, with NaN
+    in rows that were never held out. Joblib may cache the result.
+    """
     # Bootstrap samples and shuffled mini-batches depend on the order of the rows.
     order = presentation_order(X, labels, seed)
     if sample_weight is not None:
         order = order[sample_weight[order] > 0]
     by_folds = [learner for learner in learners if not learner.out_of_bag]
-    folds = deal_folds(cv, X, labels, sample_weight, seed) if by_folds else []
+    folds = deal(cv, X, labels, sample_weight, seed) if by_folds else []
     data = (X, labels, sample_weight)
     calls = [delayed(_fit_rows)(learner, *data, order) for learner in learners]
     calls += [
-        delayed(_predict_fold)(learner, *data, order[train[order]], test)
+        delayed(_predict_fold)(learner, *data, order[np.isin(order, fold.train)], fold.held_out)
         for learner in by_folds
-        for train, test in folds
+        for fold in folds
     ]
-    results = iter(_run(calls, n_jobs))
+    results = iter(run_fits(calls, n_jobs, "fitting base classifiers"))
     bases: list[FittedBase] = [next(results) for _ in learners]
-    held_out = np.hstack(
-        [
-            _by_row(
-                (len(labels), len(learner.columns)),
-                [(order, base.out_of_bag(len(order)))]
-                if learner.out_of_bag
-                else [(test, next(results)) for _, test in folds],
-            )
-            for learner, base in zip(learners, bases, strict=True)
-        ]
-    )
-    return CrossFitted(bases, held_out)
-
-
-def deal_folds(
-    cv: Any, X: Any, labels: Labels, weight: Floats | None, seed: int
-) -> list[tuple[Mask, Positions]]:
-    """Return the training rows of each fold, as a mask, and the rows that it holds out."""
-    if isinstance(cv, Integral):
-        total = np.ones(len(labels)) if weight is None else weight
-        fold, n_folds = assign_folds(X, total, int(cv), seed)
-        # If all rows are equal, none can be held out.
-        return [(fold != k, np.flatnonzero(fold == k)) for k in range(n_folds) if n_folds > 1]
-    folds = []
-    rows = np.arange(len(labels))
-    for train, test in check_cv(cv).split(X, labels):
-        inside = np.zeros(len(labels), dtype=np.bool_)
-        try:
-            inside[train], outside = True, rows[test]
-        except IndexError as error:
-            raise ValueError(f"cv names rows that X does not have: {error}") from error
-        if not (inside if weight is None else weight[inside]).any():
-            raise ValueError(
-                "cv has a fold without training rows, or all of their weights are zero"
-            )
-        if len(outside) == 0 or inside[outside].any():
-            raise ValueError("cv must hold out rows of each fold that are not trained on")
-        folds.append((inside, outside))
-    if not folds:
-        raise ValueError("cv must have at least one split; got an empty list")
-    return folds
-
-
-def _by_row(shape: tuple[int, int], parts: list[tuple[NDArray[np.integer[Any]], Floats]]) -> Floats:
-    """Return the mean of what was predicted for each row; NaN for rows without predictions."""
-    total, times = np.zeros(shape), np.zeros((shape[0], 1))
-    for rows, predicted in parts:
-        total[rows] += predicted
-        times[rows] += 1
-    mean: Floats = np.divide(total, times, out=np.full(shape, np.nan), where=times > 0)
-    return mean
-
-
-def _run(calls: list[Any], n_jobs: int | None) -> list[Any]:
-    results = []
-    try:
-        parallel = processes(n_jobs=n_jobs, return_as="generator")
-    except ValueError:  # joblib's multiprocessing returns all results at once
-        parallel = processes(n_jobs=n_jobs)
-    with stage("fitting base classifiers", len(calls)) as advance:
-        for result in parallel(calls):
-            results.append(result)
-            advance()
-    return results
+    held_out = []
+    for learner, base in zip(learners, bases, strict=True):
+        if learner.out_of_bag:
+            by_row = CrossFit([base.out_of_bag(len(order))], [Fold(order, order)])
+        elif folds:
+            by_row = CrossFit([next(results) for _ in folds], folds)
+        else:
+            held_out.append(np.full((len(labels), len(learner.columns)), np.nan))
+            continue
+        held_out.append(np.asarray(by_row.gather(len(labels))))
+    return bases, np.hstack(held_out)
 
 
 def _fit_rows(
@@ -331,79 +238,17 @@ def _predict_fold(
     return _fit_rows(learner, X, labels, weight, train).probabilities(X[test])
 
 
-class NamedEstimators(MultiLabelClassifier):
-    """A classifier whose `estimator` may be a list of (name, estimator).
-
-    Its members are parameters by their names: ``set_params(forest=..., forest__max_depth=3)``.
-    """
-
-    estimator: Any
-
-    def _members(self) -> dict[str, Any]:
-        """Return the members by name; none if they have no names."""
-        given = self.estimator
-        has_names = isinstance(given, list | tuple) and all(_is_named(each) for each in given)
-        return dict(given) if has_names else {}
-
-    def _check_names(self) -> None:
-        """Raise an error for names that cannot be told from each other or from parameters."""
-        given, members, own = self.estimator, self._members(), self.get_params(deep=False)
-        if isinstance(given, list | tuple) and len(given) == 0:
-            raise ValueError("estimator must have at least one classifier; got an empty list")
-        if not members:
-            if isinstance(given, list | tuple) and any(isinstance(e, tuple | str) for e in given):
-                raise ValueError(
-                    "estimator must be a classifier, a list of classifiers, or a list of pairs "
-                    f"(name, classifier) throughout; got {given!r}"
-                )
-            return
-        if len(members) < len(given):
-            names = [name for name, _ in given]
-            raise ValueError(f"estimator: the names must differ; got {names}")
-        for name in members:
-            if not name or name in own or "__" in name:
-                raise ValueError(
-                    f"estimator: {name!r} cannot be a name, because it is empty, has '__' or is a "
-                    f"parameter of {type(self).__name__}; choose another"
-                )
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; if `deep`, also those of named members."""
-        params = super().get_params(deep=deep)
-        if deep:
-            for name, member in self._members().items():
-                params[name] = member
-                if hasattr(member, "get_params") and not isinstance(member, type):
-                    params |= {
-                        f"{name}__{key}": value for key, value in member.get_params().items()
-                    }
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; a member is replaced by its name, or its own parameters are set."""
-        if "estimator" in params:
-            super().set_params(estimator=params.pop("estimator"))
-        members = self._members()
-        replaced = {name: params.pop(name) for name in members if name in params}
-        if replaced:
-            self.estimator = [(name, replaced.get(name, each)) for name, each in self.estimator]
-        return super().set_params(**params)
-
-
 def _is_named(member: Any) -> bool:
     return isinstance(member, tuple) and len(member) == 2 and isinstance(member[0], str)
 
 
-# Folds of classifiers without out-of-bag predictions.
-_N_FOLDS = 5
-
-
-class JointClassifierCV(NamedEstimators):
+@dataclass(eq=False, repr=False, kw_only=True)
+class JointClassifierCV(MultiLabelClassifier):
     """A joint model P(y|x) over the predictions of any classifiers.
 
     Base classifiers predict each training row without having seen it, out of bag or by
     cross-fitting, and a joint model learns the labels from the log-odds of these predictions. So it
-    learns how far to trust each classifier, and what one label says about another. For new rows the
+    learns how far to trust each classifier, and how labels depend on each other. For new rows the
     base classifiers, fitted to all training rows, give the log-odds.
 
     Parameters
@@ -415,7 +260,7 @@ class JointClassifierCV(NamedEstimators):
         too, such as ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap
         samples, for more than 16 labels grown on random projections of them.
     joint : estimator of P(y|x), optional
-        What learns the labels from the log-odds, for example ``TreeMixture()``. By default
+        The model that learns the labels from the log-odds, such as ``TreeMixture()``. By default
         ``ClassifierChain()``. Its `inference` finds the most probable label vector; its `decision`
         has no effect.
     passthrough : bool or "auto", default=False
@@ -470,20 +315,20 @@ class JointClassifierCV(NamedEstimators):
     class, or of training rows if that is smaller; where probabilities are continuous the log-odds
     barely change but for that limit.
 
-    Beside what the classifiers themselves take, ``fit`` takes a copy of the training rows for each
-    fit that is in progress, and 64 n M bytes for n rows and M log-odds (labels times classifiers);
-    with `passthrough` another copy of X. Sparse features with more than 3 % nonzero entries are
-    made dense for the default forest, if that takes no more than 1 GB.
+    Beside the memory of the classifiers themselves, ``fit`` takes a copy of the training rows for
+    each fit that is in progress, and 64 n M bytes for n rows and M log-odds (labels times
+    classifiers); with `passthrough` another copy of X. Sparse features with more than 3 % nonzero
+    entries are made dense for the default forest, if that takes no more than 1 GB.
 
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import ClassifierChain, JointClassifierCV
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> forest = RandomForestClassifier(n_estimators=50, min_samples_leaf=3)
     >>> chain = ClassifierChain(C=1.0, label_penalty=1.0)
-    >>> model = JointClassifierCV(estimator=forest, joint=chain).fit(data.X[:400], data.Y[:400])
+    >>> model = JointClassifierCV(forest, joint=chain).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
@@ -492,30 +337,34 @@ class JointClassifierCV(NamedEstimators):
            [1, 0, 0, 0, 0, 1]], dtype=int8)
     """
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        joint: MultiLabelClassifier | None = None,
-        passthrough: bool | str = False,
-        cv: Any = "auto",
-        multi_label: bool | str = "auto",
-        memory: Any = None,
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.joint = joint
-        self.passthrough = passthrough
-        self.cv = cv
-        self.multi_label = multi_label
-        self.memory = memory
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any = field(default=None, kw_only=False)
+    joint: MultiLabelClassifier | None = None
+    passthrough: bool | str = False
+    cv: Any = "auto"
+    multi_label: bool | str = "auto"
+    memory: Any = None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; if `deep`, also those of named members."""
+        params = super().get_params(deep=deep)
+        if deep:
+            for name, member in self._members().items():
+                params[name] = member
+                if hasattr(member, "get_params") and not isinstance(member, type):
+                    params |= {
+                        f"{name}__{key}": value for key, value in member.get_params().items()
+                    }
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a member is replaced by its name, or its own parameters are set."""
+        if "estimator" in params:
+            super().set_params(estimator=params.pop("estimator"))
+        members = self._members()
+        replaced = {name: params.pop(name) for name in members if name in params}
+        if replaced:
+            self.estimator = [(name, replaced.get(name, each)) for name, each in self.estimator]
+        return super().set_params(**params)
 
     def _check_parameters(self) -> None:
         if not self._passes_sparse_on():
@@ -534,14 +383,13 @@ class JointClassifierCV(NamedEstimators):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
         learners = self._learners(sample_weight, seed)
-        cached = check_memory(self.memory).cache(cross_fit, ignore=["n_jobs"])
-        fitted = cached(learners, X, labels, sample_weight, self._folds(), seed, self.n_jobs)
-        self.bases_ = fitted.bases
-        held_out = fitted.held_out
+        cached = check_memory(self.memory).cache(fit_learners, ignore=["n_jobs"])
+        data = (X, labels, sample_weight)
+        self.bases_, held_out = cached(learners, *data, self._folds(), seed, self.n_jobs)
         known = np.isfinite(held_out).all(axis=1)
         rows = np.flatnonzero(known if sample_weight is None else known & (sample_weight > 0))
         self._tell(f"{len(rows)} of {len(labels)} rows held out")
-        if len(rows) == 0:  # all rows are equal, say: nothing shows what the predictions are worth
+        if len(rows) == 0:  # if all rows are equal, nothing shows how good the predictions are
             rows = np.arange(len(labels))
             frequencies = np.hstack([base.frequencies for base in self.bases_])
             held_out = np.tile(frequencies, (len(rows), 1))
@@ -565,17 +413,12 @@ class JointClassifierCV(NamedEstimators):
         if joint.n_jobs is None:
             joint.set_params(n_jobs=self.n_jobs)
         y = self._encoding.named(labels)
-        if sample_weight is None:
-            self.joint_ = joint.fit(seen, y)
-        elif has_fit_parameter(joint, "sample_weight"):
-            self.joint_ = joint.fit(seen, y, sample_weight=sample_weight)
-        else:
-            raise ValueError(f"sample_weight was given, but joint {joint!r} does not support it")
+        self.joint_ = joint.fit(seen, y, **fit_arguments(joint, sample_weight))
 
     def _tuned(
         self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
     ) -> ThresholdRule:
-        # What the joint model sees of the rows is held out already, so it cross-fits itself alone.
+        # The joint model sees held-out predictions already, so only this model is cross-fitted.
         del rule, X, labels, sample_weight
         tuned: ThresholdRule = self.joint_.rule_
         return tuned
@@ -593,18 +436,22 @@ class JointClassifierCV(NamedEstimators):
             check_shape(self.votes_, (n_predicted,), "votes_")
 
     def _probabilities(self, X: Any) -> Floats:
-        """Return what the base classifiers predict for new rows, (n, M)."""
+        """Return the predictions of the base classifiers for new rows, (n, M)."""
         return np.hstack([base.probabilities(X) for base in self.bases_])
 
-    def _delegate(self, X: Any, names: Sequence[str]) -> tuple[Any, Any, Sequence[str]]:
+    def _delegate(
+        self, X: Any, names: Sequence[str] | None
+    ) -> tuple[Any, Any, Sequence[str] | None] | None:
+        if not hasattr(self, "joint_") or X is None:
+            return (self.joint_, None, None) if hasattr(self, "joint_") else None
         labels = self._names() or [f"y{j}" for j in range(self.n_labels_)]
         seen = [f"{label} by {name}" for name in self._estimator_names() for label in labels]
         if self._sees_features:
-            seen += names
+            seen += names or []
         return self.joint_, self._seen(X, self._probabilities(X)), seen
 
     def _seen(self, X: Any, probabilities: Floats) -> Any:
-        """Return what the joint model sees of rows: log-odds and, if asked for, features."""
+        """Return rows as the joint model sees them: log-odds and, if wanted, features."""
         log_odds = smoothed_log_odds(probabilities, self.votes_)
         if not self._sees_features:
             return log_odds
@@ -638,11 +485,39 @@ class JointClassifierCV(NamedEstimators):
         given = self.estimator
         return list(given) if isinstance(given, list | tuple) else [given]
 
+    def _members(self) -> dict[str, Any]:
+        """Return the members by name; none if they have no names."""
+        given = self.estimator
+        has_names = isinstance(given, list | tuple) and all(_is_named(each) for each in given)
+        return dict(given) if has_names else {}
+
+    def _check_names(self) -> None:
+        """Raise an error for names that cannot be told from each other or from parameters."""
+        given, members, own = self.estimator, self._members(), self.get_params(deep=False)
+        if isinstance(given, list | tuple) and len(given) == 0:
+            raise ValueError("estimator must have at least one classifier; got an empty list")
+        if not members:
+            if isinstance(given, list | tuple) and any(isinstance(e, tuple | str) for e in given):
+                raise ValueError(
+                    "estimator must be a classifier, a list of classifiers, or a list of pairs "
+                    f"(name, classifier) throughout; got {given!r}"
+                )
+            return
+        if len(members) < len(given):
+            names = [name for name, _ in given]
+            raise ValueError(f"estimator: the names must differ; got {names}")
+        for name in members:
+            if not name or name in own or "__" in name:
+                raise ValueError(
+                    f"estimator: {name!r} cannot be a name, because it is empty, has '__' or is a "
+                    f"parameter of {type(self).__name__}; choose another"
+                )
+
     def _estimator_names(self) -> list[str]:
         """Return the given names of the base classifiers, else those of their classes."""
         if members := self._members():
             return list(members)
-        names = [type(last_step(each)).__name__ for each in self._estimators()]
+        names = [type(last(each)).__name__ for each in self._estimators()]
         return [
             name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
             for k, name in enumerate(names)
@@ -667,15 +542,10 @@ class JointClassifierCV(NamedEstimators):
         return offered
 
     def _folds(self) -> Any:
-        """Return the number of folds, or what splits the rows."""
-        is_name = isinstance(self.cv, str)
-        if is_name and self.cv in ("auto", "oob"):
-            return _N_FOLDS
-        if not is_name and (isinstance(self.cv, list) or hasattr(self.cv, "split")):
-            return self.cv
-        return check_whole_number(
-            self.cv, "cv", 2, otherwise="'auto', 'oob', a splitter, a list of splits"
-        )
+        """Return the number of folds, a splitter or a list of splits."""
+        if isinstance(self.cv, str) and self.cv in ("auto", "oob"):
+            return N_FOLDS
+        return check_folds(self.cv, otherwise="'auto', 'oob'")
 
     def _joint_model(self) -> MultiLabelClassifier:
         """Return the joint model: fitted, if `fit` has come that far."""
@@ -695,7 +565,7 @@ class JointClassifierCV(NamedEstimators):
         bases = [
             each
             for each in self._estimators()
-            if hasattr(last_step(each), "__sklearn_tags__") and not isinstance(each, type)
+            if hasattr(last(each), "__sklearn_tags__") and not isinstance(each, type)
         ]
         tags.input_tags.sparse = all(get_tags(each).input_tags.sparse for each in bases)
         # The joint model does not take missing values; log-odds have none.

@@ -15,12 +15,12 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal, matplotlib_missing
-from labelweave._common.pipelines import core_model
+from labelweave._common.pipelines import inside
 from labelweave.joint import TreeJoint
 from labelweave.logistic.conditionals import LabelGraph
 
 if TYPE_CHECKING:
-    from labelweave.models.base import RowOptions
+    from labelweave.joint.distribution import RowOptions
     from labelweave.models.conditionals import LabelConditionals
 
 _FONT = 9.0  # points
@@ -427,7 +427,7 @@ def _quoted(text: str) -> str:
 
 def structures_of(model: Any) -> list[Structure]:
     """Return the label forests of a fitted model, or of a pipeline that ends in one."""
-    last = core_model(model)
+    last = inside(model, delegates=True).model
     for name in ("structure_", "components_", "structures_"):
         found = getattr(last, name, None)
         structures = [found] if isinstance(found, Structure) else found

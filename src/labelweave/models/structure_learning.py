@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import check_cv
 
-from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.arrays import Floats, Indices, Mask, Positions
 from labelweave._common.checks import check_label, check_whole_number
-from labelweave._common.row_keys import assign_folds
+from labelweave._common.folds import assign_folds
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.edges import EDGE_TOLERANCE, EdgeWeights, edge_weights
 from labelweave.logistic.penalties import PenaltyChoice
@@ -308,17 +307,3 @@ def check_screen(screen: Any) -> int | str | None:
     if screen is None or (isinstance(screen, str) and screen == "auto"):
         return screen
     return check_whole_number(screen, "screen", otherwise="None, 'auto'")
-
-
-def held_out_rows(cv: Any, X: Any, labels: Labels) -> Mask:
-    """Return the rows that each split of scikit-learn's kind holds out, (F, n)."""
-    tests = [test for _, test in check_cv(cv).split(X, labels)]
-    held_out = np.zeros((len(tests), len(labels)), dtype=np.bool_)
-    for mask, test in zip(held_out, tests, strict=True):
-        try:
-            mask[test] = True
-        except IndexError as error:
-            raise ValueError(f"cv names rows that X does not have: {error}") from error
-    if not held_out.any(axis=1).all() or held_out.all(axis=1).any() or not tests:
-        raise ValueError("cv must have splits, each with rows to fit and rows to hold out")
-    return held_out

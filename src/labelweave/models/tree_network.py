@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.checks import check_whole_number
+from labelweave._common.folds import deal
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
-from labelweave.models.base import MultiLabelClassifier, RowOptions, checked_weight
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,
@@ -26,7 +28,6 @@ from labelweave.models.structure_learning import (
     N_FOLDS,
     TreeLearner,
     check_screen,
-    held_out_rows,
     random_parents,
     resolve_parents,
 )
@@ -90,9 +91,9 @@ class TreeNetwork(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import TreeNetwork
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model = TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
@@ -114,7 +115,8 @@ class TreeNetwork(MultiLabelClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
-        learner = TreeLearner(rows, self._names(), check_screen(self.screen), self._cv(X, labels))
+        cv = self._cv(X, labels, sample_weight)
+        learner = TreeLearner(rows, self._names(), check_screen(self.screen), cv)
         if self._has_splits():
             learner = learner.restricted(np.flatnonzero(rows.weight))
             rows, sample_weight = learner.rows, learner.rows.sample_weight
@@ -142,11 +144,15 @@ class TreeNetwork(MultiLabelClassifier):
         is_splitter = not isinstance(self.cv, str | type) and hasattr(self.cv, "split")
         return is_splitter or isinstance(self.cv, list)
 
-    def _cv(self, X: Any, labels: Labels) -> int | Mask:
+    def _cv(self, X: Any, labels: Labels, sample_weight: Floats | None) -> int | Mask:
         if not self._has_splits():
             otherwise = "a splitter, a list of (train, test)"
             return check_whole_number(self.cv, "cv", otherwise=otherwise)
-        return held_out_rows(self.cv, X, labels)
+        folds = deal(self.cv, X, labels, sample_weight, self._seed())
+        held_out = np.zeros((len(folds), len(labels)), dtype=np.bool_)
+        for mask, fold in zip(held_out, folds, strict=True):
+            mask[fold.held_out] = True
+        return held_out
 
     def _weighted(  # type: ignore[override]
         self, X: Any, labels: Labels, sample_weight: Any

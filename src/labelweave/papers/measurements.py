@@ -16,13 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from labelweave._common.arrays import Floats, Indicators
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import inside
 from labelweave._common.row_keys import data_digest
 from labelweave.data import Dataset, load
 from labelweave.evaluation.splits import make_splitter
 from labelweave.evaluation.tasks import SharedFit, fit_key
 from labelweave.inference import BestFirst, Exhaustive, Gibbs
-from labelweave.inference.search import ThresholdAlgorithm
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
 from labelweave.metrics import METRICS, resolve_metrics
@@ -114,7 +113,7 @@ def fold(task: Task, data: Dataset, fit: SharedFit | None = None) -> Values:
     model = fit.model(wanted, train.X, train.Y)
     metrics = resolve_metrics(task.settings["metrics"]).values()
     scores, seconds = score_model(model, test.X, test.Y, metrics)
-    fitted = last_step(model)
+    fitted = inside(model).model
     chosen = {name: getattr(fitted, f"{name}_", None) for name in ("C", "n_components")}
     return {
         **scores,
@@ -221,7 +220,7 @@ def map_agreement(task: Task, data: Dataset) -> Values:
     train, test = kfold_split(task, data)
     joint = joint_of(_mixture(task, train, n_components=task.settings["count"]), test.X)
     assert isinstance(joint, MixtureJoint)
-    mode = ThresholdAlgorithm()(joint)
+    mode = BestFirst(budget=10_000)(joint)
     candidates = [joint.log_prob(tree.mode().labels) for tree in joint.components]
     found: Floats = np.max(candidates, axis=0)
     same = found >= mode.log_prob - 1e-9

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_label, check_label_values, check_whole_number
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal, matplotlib_missing
-from labelweave._common.pipelines import last_step
+from labelweave._common.pipelines import inside
 from labelweave.joint import JointDistribution
 from labelweave.models.predictions import predict_joint
 
@@ -168,7 +168,7 @@ def shortened(name: str, longest: int) -> str:
 
 def model_names(model: Any) -> tuple[str, ...] | None:
     """Return the names of the labels that the model was fitted to; None if they had none."""
-    names = getattr(last_step(model), "label_names_in_", None)
+    names = getattr(inside(model).model, "label_names_in_", None)
     return None if names is None else tuple(map(str, names))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.checks import check_choice, check_label, check_whole_number
 from labelweave._common.drawing import COLOURS, EDGE, literal
-from labelweave._common.pipelines import core_model
+from labelweave._common.pipelines import inside
 from labelweave.decision.expected import F1Statistics
 from labelweave.inference import Gibbs
 from labelweave.joint import JointDistribution, Mode
@@ -69,7 +69,7 @@ class ReliabilityDisplay(Display):
     --------
     >>> import matplotlib.pyplot as plt
     >>> import labelweave as lw
-    >>> train, test = lw.load_emotions().published_split()
+    >>> train, test = lw.load("emotions").published_split()
     >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
     >>> display = ReliabilityDisplay.from_estimator(model, test.X, test.Y, of="joint", n_bins=5)
     >>> display.ax_.get_xlabel()
@@ -361,7 +361,7 @@ class ConvergenceDisplay(Display):
             their size themselves.
         ax : matplotlib Axes, optional
         """
-        inner = core_model(model)
+        inner = inside(model, delegates=True).model
         if not (hasattr(inner, "objectives_") and hasattr(inner, "history_")):
             raise ValueError(
                 f"model must be a fitted TreeMixture or ChainMixture; got {type(inner).__name__}"

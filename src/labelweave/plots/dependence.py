@@ -12,7 +12,7 @@ import numpy as np
 from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import literal
 from labelweave._common.files import replacing
-from labelweave._common.pipelines import core_model
+from labelweave._common.pipelines import inside
 from labelweave.evaluation import LabelDependence, chow_liu
 from labelweave.joint import JointDistribution
 from labelweave.models.structure import Structure, figure_of, plot_structures, structures_of
@@ -46,7 +46,7 @@ class DependenceDisplay(Display):
     --------
     >>> import matplotlib.pyplot as plt
     >>> import labelweave as lw
-    >>> data = lw.load_emotions()
+    >>> data = lw.load("emotions")
     >>> display = DependenceDisplay.from_labels(data.Y, label_names=data.label_names)
     >>> display.structures[0].n_labels
     6
@@ -104,7 +104,7 @@ class DependenceDisplay(Display):
             )
         if row is not None:
             raise ValueError("row needs X: the trees of a model are the same for all rows")
-        inner = core_model(model)
+        inner = inside(model, delegates=True).model
         found = structures_of(inner)
         if not found:
             raise ValueError(

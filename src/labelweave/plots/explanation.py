@@ -45,7 +45,7 @@ class ExplanationDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> import labelweave as lw
-    >>> train, test = lw.load_emotions().published_split()
+    >>> train, test = lw.load("emotions").published_split()
     >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
     >>> display = ExplanationDisplay.from_estimator(
     ...     model, test.X, row=3, label=5, max_terms=8, ax=Figure().subplots()

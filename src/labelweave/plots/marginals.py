@@ -56,7 +56,7 @@ class MarginalsDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> import labelweave as lw
-    >>> train, test = lw.load_emotions().published_split()
+    >>> train, test = lw.load("emotions").published_split()
     >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
     >>> display = MarginalsDisplay.from_estimator(
     ...     model, test.X, test.Y, row=3, evidence={5: 1}, ax=Figure().subplots()

@@ -133,7 +133,7 @@ class ConditionalMatrixDisplay(_HeatMap):
     --------
     >>> import matplotlib.pyplot as plt
     >>> import labelweave as lw
-    >>> data = lw.load_emotions()
+    >>> data = lw.load("emotions")
     >>> display = ConditionalMatrixDisplay.from_labels(data.Y, label_names=data.label_names)
     >>> display.matrix.shape
     (6, 6)
@@ -295,7 +295,7 @@ class DependenceMatrixDisplay(_HeatMap):
     --------
     >>> import matplotlib.pyplot as plt
     >>> import labelweave as lw
-    >>> data = lw.load_emotions()
+    >>> data = lw.load("emotions")
     >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> display = DependenceMatrixDisplay.from_estimator(model, data.X, of="log_odds_ratio")
     >>> display.dependence.to_frame(top=1).round(2)

@@ -27,7 +27,8 @@ from labelweave.decision.losses import Decision
 from labelweave.decision.probabilities import Probabilities
 from labelweave.decision.rules import ScoredRows
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.joint.distribution import RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.online.calibration import Latent
 from labelweave.models.online.rows import pass_order
 from labelweave.models.online.settings import OnlineSettings
@@ -308,9 +309,9 @@ class BayesianOnlineClassifier(PosteriorPredictor):
     Examples
     --------
     >>> from sklearn.preprocessing import scale
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BayesianOnlineClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = BayesianOnlineClassifier().fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:]).mean(axis=0).round(2)

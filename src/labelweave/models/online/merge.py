@@ -48,10 +48,10 @@ def merge(
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BayesianOnlineClassifier
     >>> from labelweave.models.online import merge
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> halves = [
     ...     BayesianOnlineClassifier().partial_fit(data.X[half], data.Y[half])
     ...     for half in (slice(0, 300), slice(300, 593))

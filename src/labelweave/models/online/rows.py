@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
 from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.folds import presentation_order
 from labelweave._common.matrices import canonical_csr
-from labelweave._common.row_keys import presentation_order
 
 CsrArrays = tuple[Indices, NDArray[np.int32], Floats]
 # Entries of a dense X that are turned into CSR at a time.

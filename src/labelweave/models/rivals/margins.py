@@ -22,8 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Indices, Labels, Positions
 from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.folds import deal, presentation_order
 from labelweave._common.matrices import linear_scores, native_matrix
-from labelweave._common.row_keys import assign_folds, presentation_order
 from labelweave._core import native
 from labelweave.decision import TunedThresholds
 from labelweave.decision.decide import resolve_score_rule
@@ -31,6 +31,7 @@ from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import best_cut
 from labelweave.models.base import Estimator
+from labelweave.models.cross_fitting import cross_fit
 
 # Kernel values per block.
 _BLOCK = 1 << 22
@@ -92,7 +93,7 @@ FBR_GRID = np.round(0.1 * np.arange(9), 1)
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class ScoredFolds:
     """Out-of-fold scores, (n, L): machines trained without a row's fold score the row."""
 
     scores: Floats
@@ -145,25 +146,29 @@ def hold_out(
     weight: Floats,
     C: float,
     *,
-    folds: int,
+    cv: int,
     seed: int,
     n_threads: int,
-) -> HeldOut | None:
+) -> ScoredFolds | None:
     """Score each row by machines trained on the other folds; None if all rows are equal."""
-    fold, n_folds = assign_folds(X, weight, folds, seed)
-    if n_folds < 2:
+
+    def fit(rows: Positions) -> Scorer:
+        return train(X[rows], labels[rows], weight[rows], C)
+
+    def score(scorer: Scorer, rows: Positions) -> Floats:
+        return scorer.scores(X[rows], n_threads)
+
+    held_out = cross_fit(fit, deal(cv, X, labels, weight, seed), score)
+    if not held_out.folds:
         return None
-    scores = np.empty(labels.shape)
-    for k in range(n_folds):
-        rest, here = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        scorer = train(X[rest], labels[rest], weight[rest], C)
-        scores[here] = scorer.scores(X[here], n_threads)
-    return HeldOut(scores, labels, weight, fold)
+    return ScoredFolds(
+        np.asarray(held_out.gather(len(labels))), labels, weight, held_out.numbers(len(labels))
+    )
 
 
 def best_held_out(
-    held_out_for: Callable[[float], HeldOut | None], candidates: Iterable[float]
-) -> tuple[float, HeldOut | None]:
+    held_out_for: Callable[[float], ScoredFolds | None], candidates: Iterable[float]
+) -> tuple[float, ScoredFolds | None]:
     """Return the C of best out-of-fold macro F1 and its scores; ties go to the first."""
     tried = [(C, held_out_for(C)) for C in candidates]
     return max(tried, key=lambda one: 0.0 if one[1] is None else one[1].verdict[1])
@@ -292,7 +297,7 @@ class MarginClassifier(Estimator):
         rule: ThresholdRule = self.rule_
         return rule
 
-    def _choose_C(self, X: Any, labels: Labels, weight: Floats) -> tuple[float, HeldOut | None]:
+    def _choose_C(self, X: Any, labels: Labels, weight: Floats) -> tuple[float, ScoredFolds | None]:
         """Return C, and the out-of-fold scores by which it was chosen, if there are any."""
         if self.C == "cv":
             return best_held_out(
@@ -310,8 +315,8 @@ class MarginClassifier(Estimator):
         return mean_square(X, weight)
 
     def _held_out(
-        self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
-    ) -> HeldOut | None:
+        self, X: Any, labels: Labels, weight: Floats, known: ScoredFolds | None
+    ) -> ScoredFolds | None:
         """Return out-of-fold scores if the thresholds are tuned on them."""
         if not self._tunes():
             return None
@@ -319,19 +324,19 @@ class MarginClassifier(Estimator):
 
     def _hold_out(
         self, train: Any, X: Any, labels: Labels, weight: Floats, C: float
-    ) -> HeldOut | None:
+    ) -> ScoredFolds | None:
         return hold_out(
             train,
             X,
             labels,
             weight,
             C,
-            folds=self.cv,
+            cv=self.cv,
             seed=self.seed_,
             n_threads=self._n_threads(),
         )
 
-    def _inform(self, held_out: HeldOut | None) -> ThresholdRule:
+    def _inform(self, held_out: ScoredFolds | None) -> ThresholdRule:
         rule = self._resolved_rule()
         if not self._tunes():
             return rule.informed(self._rates)

@@ -26,9 +26,10 @@ from labelweave._common.checks import are_binary, check_number
 from labelweave._common.files import check_shape
 from labelweave._common.presets import Presets, published
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.logistic.two_layers import fit_on_estimates
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 
 # Candidates beyond k in the first search, and how many times more each further search has.
 _SPARE = 6
@@ -230,8 +231,8 @@ class InstanceBasedLogistic(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import InstanceBasedLogistic
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = InstanceBasedLogistic(C=1.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)
     array([[0.13, 0.25, 0.61, 0.57, 0.39, 0.12],
@@ -330,8 +331,8 @@ class MLkNN(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import MLkNN
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = MLkNN().fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)
     array([[0.14, 0.26, 0.45, 0.74, 0.44, 0.07],

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,11 +32,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.folds import Fold, deal
 from labelweave._common.labels import LabelEncoding
 from labelweave._common.presets import Presets, published
-from labelweave._common.row_keys import assign_folds
 from labelweave.logistic.conditionals import LinearConditionals, fit_conditionals
 from labelweave.models.base import Estimator
+from labelweave.models.cross_fitting import N_FOLDS, cross_fit
 
 
 def _add_product(linear: Floats, rows: Floats, Q: Floats) -> Floats:
@@ -91,21 +93,26 @@ def fit_ridge(X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
     return Ridge(alpha=penalty, tol=1e-10).fit(X, Y, sample_weight=weight)
 
 
-def out_of_fold_predictions(
-    X: Any, Y: Floats, weight: Floats, penalty: float | str, fold: Positions
+def _fit_ridge_to(rows: Positions, *, X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
+    return fit_ridge(X[rows], Y[rows], weight[rows], penalty)
+
+
+def held_out_predictions(
+    X: Any, Y: Floats, weight: Floats, penalty: float | str, folds: list[Fold]
 ) -> tuple[Floats, float]:
     """Return the predicted labels of each row, fitted without its fold, and the penalty used."""
     candidates = RIDGE_GRID if penalty == "cv" else (float(penalty),)
-    if not fold.any():
+    if not folds:
         middle = candidates[len(candidates) // 2]
         return _predict(fit_ridge(X, Y, weight, middle), X, Y), middle
     best, best_error, chosen = Y, np.inf, candidates[0]
     for candidate in candidates:
-        predictions = np.empty_like(Y)
-        for k in np.unique(fold):
-            rest, here = fold != k, fold == k
-            model = fit_ridge(X[rest], Y[rest], weight[rest], candidate)
-            predictions[here] = _predict(model, X[here], Y)
+        held_out = cross_fit(
+            partial(_fit_ridge_to, X=X, Y=Y, weight=weight, penalty=candidate),
+            folds,
+            lambda model, rows: _predict(model, X[rows], Y),
+        )
+        predictions = np.asarray(held_out.gather(len(Y)))
         error = float((weight[:, None] * (predictions - Y) ** 2).sum())
         if error < best_error:
             best, best_error, chosen = predictions, error, candidate
@@ -326,7 +333,7 @@ _LEAST_VARIANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class OutOfFold:
+class PredictedRows:
     """Predictions for training rows by models fitted to the other folds, (n, L) each.
 
     Linear regressions predict the labels in `predicted`, and classifiers their `log_odds`.
@@ -338,8 +345,8 @@ class OutOfFold:
     weight: Floats
     fold: Positions
 
-    def __getitem__(self, rows: Mask) -> OutOfFold:
-        return OutOfFold(
+    def __getitem__(self, rows: Mask) -> PredictedRows:
+        return PredictedRows(
             self.labels[rows],
             self.predicted[rows],
             self.log_odds[rows],
@@ -360,7 +367,7 @@ class Codes:
     variances: Floats
 
     @classmethod
-    def of(cls, metric: Floats, rows: OutOfFold, most: int | None) -> Self:
+    def of(cls, metric: Floats, rows: PredictedRows, most: int | None) -> Self:
         """Return the leading codes of a metric, by decreasing norm, and their errors on rows."""
         values, vectors = np.linalg.eigh(metric)
         kept = np.flatnonzero(values > _WORTHLESS * max(values[-1], 1.0))[::-1][:most]
@@ -383,7 +390,7 @@ def decode(metric: Floats, linear: Floats) -> Floats:
 
 
 def choose_margin_weight(
-    rows: OutOfFold, candidates: Sequence[float], most: int | None, decoding_weight: float
+    rows: PredictedRows, candidates: Sequence[float], most: int | None, decoding_weight: float
 ) -> float:
     """Return the margin weight of most exact matches by cross-validation."""
     matches = np.zeros(len(candidates))
@@ -395,10 +402,6 @@ def choose_margin_weight(
             matches[k] += asked.weight @ (found == asked.labels).all(axis=1)
     # Sums of the same weights in a different order count as equal.
     return candidates[int(np.argmax(matches >= matches.max() * (1 - 1e-9)))]
-
-
-# Number of folds for out-of-fold predictions of the regressions and classifiers.
-N_FOLDS = 5
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -473,8 +476,8 @@ class MaxMarginOutputCoding(Estimator):
     Examples
     --------
     >>> from labelweave import MaxMarginOutputCoding
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = MaxMarginOutputCoding(C=0.01, ridge=100.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
@@ -506,7 +509,7 @@ class MaxMarginOutputCoding(Estimator):
         self.classifiers_ = self._classifiers(X, labels, weight, self._penalty("C"))
         self.C_ = self.classifiers_.C
         with threadpool_limits(limits=1, user_api="blas"):  # many small products
-            held_out = self._out_of_fold(X, labels, weight)
+            held_out = self._predicted(X, labels, weight)
             codes = self._learn_codes(held_out)
             self.codes_, self.code_variances_ = codes.projections, codes.variances
             self.regressions_ = _linear(
@@ -522,19 +525,23 @@ class MaxMarginOutputCoding(Estimator):
             X, labels, C=C, sample_weight=weight, seed=self._seed(), n_threads=self._n_threads()
         )
 
-    def _out_of_fold(self, X: Any, labels: Labels, weight: Floats) -> OutOfFold:
+    def _predicted(self, X: Any, labels: Labels, weight: Floats) -> PredictedRows:
         """Predict each row by regressions and classifiers fitted without its fold."""
-        fold, n_folds = assign_folds(X, weight, N_FOLDS, self._seed())
+        folds = deal(N_FOLDS, X, labels, weight, self._seed())
         Y = labels.astype(np.float64)
-        predicted, self.ridge_ = out_of_fold_predictions(X, Y, weight, self._penalty("ridge"), fold)
-        log_odds = self.classifiers_.scores(X, n_threads=self._n_threads())
-        for k in range(n_folds if n_folds > 1 else 0):
-            rest, here = fold != k, fold == k
-            classifiers = self._classifiers(X[rest], labels[rest], weight[rest], self.C_)
-            log_odds[here] = classifiers.scores(X[here], n_threads=self._n_threads())
-        return OutOfFold(Y, predicted, log_odds, weight, fold)
+        predicted, self.ridge_ = held_out_predictions(X, Y, weight, self._penalty("ridge"), folds)
+        if not folds:
+            log_odds = self.classifiers_.scores(X, n_threads=self._n_threads())
+            return PredictedRows(Y, predicted, log_odds, weight, np.zeros(len(Y), dtype=np.intp))
+        held_out = cross_fit(
+            lambda rows: self._classifiers(X[rows], labels[rows], weight[rows], self.C_),
+            folds,
+            lambda model, rows: model.scores(X[rows], n_threads=self._n_threads()),
+        )
+        log_odds = np.asarray(held_out.gather(len(Y)))
+        return PredictedRows(Y, predicted, log_odds, weight, held_out.numbers(len(Y)))
 
-    def _learn_codes(self, held_out: OutOfFold) -> Codes:
+    def _learn_codes(self, held_out: PredictedRows) -> Codes:
         path: tuple[float, ...] = MARGIN_WEIGHTS
         if self.margin_weight != "cv":
             path = (float(self.margin_weight),)

@@ -33,9 +33,10 @@ from labelweave._common.matrices import without_empty_columns
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import FieldJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.joint.enumeration import MAX_ENUMERATED, label_vectors, row_blocks
 from labelweave.logistic.conditionals import LinearConditionals, fit_conditionals
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 
 
 class LabelMoments:
@@ -566,8 +567,8 @@ class PairwiseCRF(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import PairwiseCRF
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = PairwiseCRF(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],

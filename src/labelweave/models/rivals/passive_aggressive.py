@@ -18,9 +18,9 @@ from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
 from labelweave.decision.rules import ThresholdRule
 from labelweave.models.rivals.margins import (
-    HeldOut,
     LinearScorer,
     MarginClassifier,
+    ScoredFolds,
     best_held_out,
     mean_square,
     presentation_orders,
@@ -132,8 +132,8 @@ class PassiveAggressive(MarginClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import PassiveAggressive
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = PassiveAggressive().fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
@@ -247,8 +247,8 @@ class PassiveAggressive(MarginClassifier):
         )
 
     def _held_out(
-        self, X: Any, labels: Labels, weight: Floats, known: HeldOut | None
-    ) -> HeldOut | None:
+        self, X: Any, labels: Labels, weight: Floats, known: ScoredFolds | None
+    ) -> ScoredFolds | None:
         if not self._tunes():
             return None
         if self.tuned_with == "batch":

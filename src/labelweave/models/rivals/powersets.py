@@ -26,8 +26,9 @@ from labelweave._common.files import check_positions, check_shape
 from labelweave._common.presets import Presets, published
 from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import fit_conditionals
-from labelweave.models.base import MultiLabelClassifier, RowOptions
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 
 
@@ -72,9 +73,9 @@ class LabelPowerset(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import LabelPowerset
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from sklearn.preprocessing import scale
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = LabelPowerset(C=0.01).fit(X[:400], data.Y[:400])
     >>> len(model.vectors_)
@@ -224,9 +225,9 @@ class RAkEL(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import RAkEL
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from sklearn.preprocessing import scale
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = RAkEL(C=0.01, overlapping=False).fit(X[:400], data.Y[:400])
     >>> [labelset.tolist() for labelset in model.labelsets_]

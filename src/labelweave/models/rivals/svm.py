@@ -111,8 +111,8 @@ class LaSVM(MarginClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import LaSVM
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = LaSVM(kernel="rbf").fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
@@ -270,8 +270,8 @@ class ThresholdedSVM(MarginClassifier):
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import ThresholdedSVM
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = ThresholdedSVM(C=0.01).fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])

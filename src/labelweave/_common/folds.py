@@ -1,0 +1,143 @@
+"""Rows dealt into folds, and orders of rows, by the content of the rows.
+
+Neither depends on the order in which the rows come, and equal rows stay together.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from labelweave._common.arrays import Floats, Indices, Labels, Positions
+from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.row_keys import GOLDEN, keys_in_blocks, row_keys, scramble
+
+
+class Fold(NamedTuple):
+    """The rows that a model is fitted to, and those that it has not seen."""
+
+    train: Positions
+    held_out: Positions
+
+
+def check_folds(cv: Any, *, share: bool = False, otherwise: str = "") -> Any:
+    """Return `cv`, if it is a number of folds, a splitter or a list of (train, test).
+
+    With `share`, it is a number of folds or the share of rows that are held out.
+    """
+    if share:
+        if isinstance(cv, float):
+            return check_number(cv, "cv", above=0, below=1)
+        return check_whole_number(cv, "cv", 2, otherwise="a share between 0 and 1")
+    is_splitter = not isinstance(cv, str) and hasattr(cv, "split")
+    if is_splitter or (isinstance(cv, list) and cv):
+        return cv
+    named = f"{otherwise}, " if otherwise else ""
+    return check_whole_number(
+        cv, "cv", 2, otherwise=f"{named}a splitter, a list of at least one (train, test)"
+    )
+
+
+def deal(cv: Any, X: Any, labels: Labels, weight: Floats | None, seed: int) -> list[Fold]:
+    """Return the folds of the rows; none if no row can be held out, as all are equal.
+
+    A whole number is a number of folds, and a share the share of the rows in the one fold that is
+    held out; both deal rows by their content. Anything else splits the rows as scikit-learn has it.
+    Rows of weight zero are in no fold.
+    """
+    total = np.ones(len(labels)) if weight is None else weight
+    if isinstance(cv, float):
+        return _one_fold(cv, X, total, seed)
+    if not isinstance(cv, Integral):
+        return _split_by(cv, X, labels, total)
+    fold, n_folds = assign_folds(X, total, int(cv), seed)
+    counts = total > 0
+    return [
+        Fold(np.flatnonzero(counts & (fold != k)), np.flatnonzero(counts & (fold == k)))
+        for k in range(n_folds)
+        if n_folds > 1
+    ]
+
+
+def _one_fold(share: float, X: Any, weight: Floats, seed: int) -> list[Fold]:
+    rows = np.flatnonzero(weight)
+    number = number_rows(X[rows] if len(rows) < len(weight) else X, weight[rows], seed)
+    n_distinct = int(number.max()) + 1
+    if n_distinct < 2:
+        return []
+    outside = number < min(max(1, round(share * n_distinct)), n_distinct - 1)
+    return [Fold(rows[~outside], rows[outside])]
+
+
+def _split_by(cv: Any, X: Any, labels: Labels, weight: Floats) -> list[Fold]:
+    folds = []
+    rows, counts = np.arange(len(labels)), weight > 0
+    for train, test in check_cv(cv).split(X, labels):
+        inside = np.zeros(len(labels), dtype=np.bool_)
+        try:
+            inside[train], outside = True, rows[test]
+        except IndexError as error:
+            raise ValueError(f"cv names rows that X does not have: {error}") from error
+        if not (inside & counts).any():
+            raise ValueError(
+                "cv has a fold without training rows, or all of their weights are zero"
+            )
+        if len(outside) == 0 or inside[outside].any():
+            raise ValueError("cv must hold out rows of each fold that are not trained on")
+        folds.append(Fold(np.flatnonzero(inside & counts), outside[counts[outside]]))
+    if not folds:
+        raise ValueError("cv must have at least one split; got an empty list")
+    return folds
+
+
+def assign_folds(X: Any, weight: Floats, n_folds: int, seed: int) -> tuple[Positions, int]:
+    """Deal the rows that have weight into folds; equal rows go to the same fold.
+
+    So a row of weight two counts as two rows, a row of weight zero as none, and the order of the
+    rows does not matter. Returns the fold of each row and the number of folds, which is smaller
+    than asked for where there are fewer distinct rows.
+    """
+    keys = row_keys(X).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        shuffled = scramble(keys + np.uint64(seed) * GOLDEN)
+    distinct = np.unique(shuffled[weight > 0])
+    n_folds = max(1, min(n_folds, len(distinct)))
+    return np.searchsorted(distinct, shuffled) % n_folds, n_folds
+
+
+def row_uniforms(X: Any, seed: int) -> Floats:
+    """Return a number between 0 and 1 per row of X, uniform, by the row's content and the seed."""
+    with np.errstate(over="ignore"):
+        shuffled = scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * GOLDEN)
+    uniform: Floats = ((shuffled >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return uniform
+
+
+def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
+    """Assign numbers to the distinct rows at random, by their content; equal rows share one.
+
+    Every distinct row waits for an exponential time at the rate of its weight, so those with the
+    first k numbers are a sample in which a row of weight two is as probable as one that occurs
+    twice. Weights must be positive.
+    """
+    distinct, member = np.unique(row_uniforms(X, seed), return_inverse=True)
+    waiting = -np.log(distinct) / np.bincount(member, weights=weight)
+    number = np.empty(len(distinct), dtype=np.intp)
+    number[np.argsort(waiting, kind="stable")] = np.arange(len(distinct))
+    return number[member]
+
+
+def presentation_order(X: Any, labels: Labels, seed: int) -> Indices:
+    """Return the rows in a random order that depends on their content and the seed alone.
+
+    The order they are given in has no say, and equal rows stay together.
+    """
+    of_labels = keys_in_blocks(labels)
+    with np.errstate(over="ignore"):
+        mixed = scramble(keys_in_blocks(X) + np.uint64(seed) * GOLDEN)
+        # First by features: rows that differ in their labels only are neighbours too.
+        order = np.lexsort([scramble(of_labels + np.uint64(seed)), mixed])
+    return order.astype(np.int64)
