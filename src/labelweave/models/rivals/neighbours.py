@@ -31,12 +31,12 @@ from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.logistic.two_layers import fit_on_estimates
 from labelweave.models.base import MultiLabelClassifier
 
-# Candidates beyond k in the first search, and how many times more each further search has.
+# The first search finds k and `_SPARE` candidates, and each further search `_GROWTH` times as many.
 _SPARE = 6
 _GROWTH = 4
 # Numbers per block of work: few enough for a core's cache (2 MB).
 _BLOCK = 2**18
-# Squared norms beyond this overflow in the search; below the other, they underflow.
+# Squared norms above `_LONGEST` overflow in the search, and those below `_TINY` underflow.
 _LONGEST = 1e300
 _TINY = 1e-300
 
@@ -163,8 +163,8 @@ class Neighbourhood:
     def counts(self, X: Any, n_threads: int) -> Counts:
         """Return how many neighbours of each row of X have each label, (n, L).
 
-        If X is None, its rows are the training rows, and none is its own neighbour, as none will be
-        among new rows.
+        If X is None, the rows are the training rows, and no row is its own neighbour, because no
+        new row will be.
         """
         return count_labels(self.labels, nearest_rows(self.X, X, self.k, n_threads=n_threads))
 
