@@ -14,15 +14,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from labelweave._common.arrays import Floats, Indices, Labels, Positions
-from labelweave._common.checks import check_number, check_whole_number
-from labelweave._common.folds import deal, presentation_order
+from labelweave._common.checks import check_number
+from labelweave._common.folds import check_folds, deal, deal_kept, has_splits, presentation_order
 from labelweave._common.matrices import linear_scores, native_matrix
 from labelweave._core import native
 from labelweave.decision import TunedThresholds
@@ -30,7 +30,7 @@ from labelweave.decision.decide import resolve_score_rule
 from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import best_cut
-from labelweave.models.base import Estimator
+from labelweave.models.base import Estimator, checked_weight
 from labelweave.models.cross_fitting import cross_fit
 
 # Kernel values per block.
@@ -92,6 +92,15 @@ Train = Callable[[Any, Labels, Floats, float], Scorer]
 FBR_GRID = np.round(0.1 * np.arange(9), 1)
 
 
+class Rows(NamedTuple):
+    """Training rows with their weights, and the folds to deal them into, as `deal` takes them."""
+
+    X: Any
+    labels: Labels
+    weight: Floats
+    cv: Any
+
+
 @dataclass(frozen=True)
 class ScoredFolds:
     """Out-of-fold scores, (n, L): machines trained without a row's fold score the row."""
@@ -140,30 +149,29 @@ def _macro_terms(scores: Floats, labels: Labels, weight: Floats, fold: Positions
 
 
 def hold_out(
-    train: Train,
-    X: Any,
-    labels: Labels,
-    weight: Floats,
-    C: float,
-    *,
-    cv: int,
-    seed: int,
-    n_threads: int,
+    train: Train, rows: Rows, C: float, *, seed: int, n_threads: int
 ) -> ScoredFolds | None:
     """Score each row by machines trained on the other folds; None if all rows are equal."""
+    X, labels, weight, cv = rows
 
-    def fit(rows: Positions) -> Scorer:
-        return train(X[rows], labels[rows], weight[rows], C)
+    def fit(chosen: Positions) -> Scorer:
+        return train(X[chosen], labels[chosen], weight[chosen], C)
 
-    def score(scorer: Scorer, rows: Positions) -> Floats:
-        return scorer.scores(X[rows], n_threads)
+    def score(scorer: Scorer, chosen: Positions) -> Floats:
+        return scorer.scores(X[chosen], n_threads)
 
     held_out = cross_fit(fit, deal(cv, X, labels, weight, seed), score)
     if not held_out.folds:
         return None
-    return ScoredFolds(
-        np.asarray(held_out.gather(len(labels))), labels, weight, held_out.numbers(len(labels))
+    if len(held_out.folds) == 1:
+        raise ValueError("cv must have at least two splits: thresholds of one are tuned on others")
+    order = np.argsort(held_out.rows, kind="stable")
+    found = held_out.rows[order]
+    number = np.concatenate(
+        [np.full(len(fold.held_out), k) for k, fold in enumerate(held_out.folds)]
     )
+    scores = np.concatenate(held_out.parts)[order]
+    return ScoredFolds(scores, labels[found], weight[found], number[order])
 
 
 def best_held_out(
@@ -210,7 +218,7 @@ class MarginClassifier(Estimator):
 
     C: float | str = "cv"
     decision: str | ThresholdRule = "macro_f1"
-    cv: int = 5
+    cv: Any = 5
 
     @abstractmethod
     def _scorer(
@@ -285,56 +293,62 @@ class MarginClassifier(Estimator):
             raise AttributeError("this decision chooses thresholds anew for each test set")
         return np.asarray(rule.values)
 
+    def _weighted(  # type: ignore[override]
+        self, X: Any, labels: Labels, sample_weight: Any
+    ) -> tuple[Any, Labels, Floats | None]:
+        # A splitter counts the rows of weight zero, too.
+        if has_splits(self.cv):
+            return X, labels, checked_weight(X, sample_weight)
+        return super()._weighted(X, labels, sample_weight)
+
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         self.seed_ = self._seed()
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        self.C_, held_out = self._choose_C(X, labels, weight)
+        rows = self._training_rows(X, labels, weight)
+        self.C_, held_out = self._choose_C(rows)
         self._tell(f"C = {self.C_:.4g}")
-        self._learn(X, labels, weight)
-        self.rule_ = self._inform(self._held_out(X, labels, weight, held_out))
+        self._learn(rows.X, rows.labels, rows.weight)
+        self.rule_ = self._inform(self._held_out(rows, held_out))
+
+    def _training_rows(self, X: Any, labels: Labels, weight: Floats) -> Rows:
+        """Return the rows of positive weight, equal ones merged if the splits allow it."""
+        if has_splits(self.cv):
+            kept, folds = deal_kept(self.cv, X, labels, weight, self.seed_)
+            return Rows(X[kept], labels[kept], weight[kept], folds)
+        return Rows(*self._merged(X, labels, weight), self.cv)
+
+    def _merged(self, X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
+        """Return the rows as the machines are trained on them."""
+        return X, labels, weight
 
     def _rule(self) -> ThresholdRule:
         rule: ThresholdRule = self.rule_
         return rule
 
-    def _choose_C(self, X: Any, labels: Labels, weight: Floats) -> tuple[float, ScoredFolds | None]:
+    def _choose_C(self, rows: Rows) -> tuple[float, ScoredFolds | None]:
         """Return C, and the out-of-fold scores by which it was chosen, if there are any."""
         if self.C == "cv":
             return best_held_out(
-                lambda C: self._hold_out(self._scorer, X, labels, weight, C),
-                self._candidates(X, weight),
+                lambda C: self._hold_out(self._scorer, rows, C), self._candidates(rows)
             )
         if self.C == "scale":
-            return 1.0 / self._mean_square(X, weight), None
+            return 1.0 / self._mean_square(rows), None
         return float(self.C), None
 
-    def _candidates(self, X: Any, weight: Floats) -> Sequence[float]:
-        return [c / self._mean_square(X, weight) for c in C_GRID]
+    def _candidates(self, rows: Rows) -> Sequence[float]:
+        return [c / self._mean_square(rows) for c in C_GRID]
 
-    def _mean_square(self, X: Any, weight: Floats) -> float:
-        return mean_square(X, weight)
+    def _mean_square(self, rows: Rows) -> float:
+        return mean_square(rows.X, rows.weight)
 
-    def _held_out(
-        self, X: Any, labels: Labels, weight: Floats, known: ScoredFolds | None
-    ) -> ScoredFolds | None:
+    def _held_out(self, rows: Rows, known: ScoredFolds | None) -> ScoredFolds | None:
         """Return out-of-fold scores if the thresholds are tuned on them."""
         if not self._tunes():
             return None
-        return known or self._hold_out(self._scorer, X, labels, weight, self.C_)
+        return known or self._hold_out(self._scorer, rows, self.C_)
 
-    def _hold_out(
-        self, train: Any, X: Any, labels: Labels, weight: Floats, C: float
-    ) -> ScoredFolds | None:
-        return hold_out(
-            train,
-            X,
-            labels,
-            weight,
-            C,
-            cv=self.cv,
-            seed=self.seed_,
-            n_threads=self._n_threads(),
-        )
+    def _hold_out(self, train: Train, rows: Rows, C: float) -> ScoredFolds | None:
+        return hold_out(train, rows, C, seed=self.seed_, n_threads=self._n_threads())
 
     def _inform(self, held_out: ScoredFolds | None) -> ThresholdRule:
         rule = self._resolved_rule()
@@ -356,7 +370,7 @@ class MarginClassifier(Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._resolved_rule()
-        check_whole_number(self.cv, "cv", 2)
+        check_folds(self.cv)
         if not (isinstance(self.C, str) and self.C in ("scale", "cv")):
             check_number(self.C, "C", above=0, otherwise="'scale', 'cv'")
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_choice
+from labelweave._common.folds import has_splits
 from labelweave._common.matrices import native_matrix
 from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
@@ -20,9 +21,9 @@ from labelweave.decision.rules import ThresholdRule
 from labelweave.models.rivals.margins import (
     LinearScorer,
     MarginClassifier,
+    Rows,
     ScoredFolds,
     best_held_out,
-    mean_square,
     presentation_orders,
     tuned_rule,
 )
@@ -92,8 +93,9 @@ class PassiveAggressive(MarginClassifier):
     tuned_with : {"online", "batch"}, default="online"
         The machines that score held-out rows for tuning thresholds: this learner ("online"), or
         linear SVMs ("batch").
-    cv : int, default=5
-        Number of folds of the training rows, each of which is held out in turn.
+    cv : int, splitter or list of (train, test), default=5
+        Folds of the training rows, which are held out in turn: their number, or splits as in
+        scikit-learn.
     window : int, default=2000
         Number of the last rows of a stream that tune the thresholds after `partial_fit`.
     fit_intercept : bool, default=True
@@ -173,6 +175,9 @@ class PassiveAggressive(MarginClassifier):
 
     def _learn_batch(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        kept = np.flatnonzero(weight)  # batches have no folds, which would count all rows
+        if len(kept) < len(weight):
+            X, labels, weight = X[kept], labels[kept], weight[kept]
         scores = self._present(X, labels, weight)
         self._tally(labels, weight)
         if self._tunes():
@@ -246,24 +251,23 @@ class PassiveAggressive(MarginClassifier):
             self._n_threads(),
         )
 
-    def _held_out(
-        self, X: Any, labels: Labels, weight: Floats, known: ScoredFolds | None
-    ) -> ScoredFolds | None:
+    def _held_out(self, rows: Rows, known: ScoredFolds | None) -> ScoredFolds | None:
         if not self._tunes():
             return None
         if self.tuned_with == "batch":
 
             def train(X: Any, labels: Labels, weight: Floats, C: float) -> LinearScorer:
-                options: Any = {"seed": self.seed_, "n_jobs": self.n_jobs}
-                return train_svms(X, labels, weight, C, **options).scorer
+                # SVMs stop before the optimum, but then at the same point in any order of the rows.
+                merged = merge_equal_rows(X, labels, weight)
+                return train_svms(*merged, C, seed=self.seed_, n_jobs=self.n_jobs).scorer
 
-            # SVMs stop before the optimum, but then at the same point in any order of the rows.
-            X, labels, weight = merge_equal_rows(X, labels, weight)
+            if not has_splits(self.cv):
+                rows = Rows(*merge_equal_rows(rows.X, rows.labels, rows.weight), self.cv)
             return best_held_out(
-                lambda C: self._hold_out(train, X, labels, weight, C),
-                self._candidates(X, weight) if self.C == "cv" else [1 / mean_square(X, weight)],
+                lambda C: self._hold_out(train, rows, C),
+                self._candidates(rows) if self.C == "cv" else [1 / self._mean_square(rows)],
             )[1]
-        held_out = super()._held_out(X, labels, weight, known)
+        held_out = super()._held_out(rows, known)
         if held_out is not None:  # `partial_fit` goes on with these rows in its window
             self.window_ = self.window_.extended(
                 held_out.scores, held_out.labels, held_out.weight, self.window

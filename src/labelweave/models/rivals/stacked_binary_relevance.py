@@ -13,12 +13,13 @@ import numpy as np
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_choice
+from labelweave._common.checks import check_choice, check_whole_number
+from labelweave._common.folds import deal_kept, has_splits
 from labelweave._common.presets import Presets, published
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 
 OUTPUTS = ("probability", "label")
 
@@ -36,10 +37,10 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     ----------
     outputs : {"probability", "label"}, default="probability"
         Predictions of the first layer that the second one sees: probabilities, or labels of 0/1.
-    cv : int, default=5
-        Number of folds of the out-of-fold predictions. With 1, as in
-        ``StackedBinaryRelevance.preset("published")``, the second layer is fitted to predictions
-        for the first layer's own training rows.
+    cv : int, splitter or list of (train, test), default=5
+        Folds of the out-of-fold predictions: their number, or splits as in scikit-learn, which hold
+        out each row once. With 1, as in ``StackedBinaryRelevance.preset("published")``, the second
+        layer is fitted to predictions for the first layer's own training rows.
     C : float or "cv", default="cv"
         Inverse strength of the features' L2 penalty, shared by all labels and both layers; "cv"
         chooses it by cross-validated log-likelihood of the first layer.
@@ -76,7 +77,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     """
 
     outputs: str = "probability"
-    cv: int = 5
+    cv: Any = 5
     C: float | str = "cv"
     label_penalty: float | str = "cv"
 
@@ -85,13 +86,17 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         check_choice(self.outputs, "outputs", OUTPUTS)
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        kept, folds = deal_kept(self._checked_cv(), X, labels, weight, self._seed())
+        if len(kept) < len(weight):
+            X, labels, sample_weight = X[kept], labels[kept], weight[kept]
         shared: dict[str, Any] = {
             "sample_weight": sample_weight,
             "seed": self._seed(),
             "n_threads": self._n_threads(),
         }
         self._uses_probability = self.outputs == "probability"
-        self.first_layer_, scores = fit_cross_fitted(X, labels, C=C, cv=self._count("cv"), **shared)
+        self.first_layer_, scores = fit_cross_fitted(X, labels, folds, C=C, **shared)
         # The second layer's C cannot be cross-validated on these predictions. The predictions for
         # one fold come from one fit and share its errors. A large C learns to correct these errors,
         # which helps the held-out rows of the fold too, but not new rows.
@@ -107,6 +112,19 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         self.C_ = self.second_layer_.C
         self.label_penalty_ = self.second_layer_.label_penalty
         self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+
+    def _checked_cv(self) -> Any:
+        if has_splits(self.cv):
+            return self.cv
+        return check_whole_number(self.cv, "cv", otherwise="a splitter, a list of (train, test)")
+
+    def _weighted(  # type: ignore[override]
+        self, X: Any, labels: Labels, sample_weight: Any
+    ) -> tuple[Any, Labels, Floats | None]:
+        # A splitter counts the rows of weight zero, too.
+        if has_splits(self.cv):
+            return X, labels, checked_weight(X, sample_weight)
+        return super()._weighted(X, labels, sample_weight)
 
     def _seen(self, scores: Floats) -> Floats:
         """Return the first layer's predictions as the second layer sees them."""

@@ -31,6 +31,7 @@ from labelweave.models.rivals.margins import (
     KernelScorer,
     LinearScorer,
     MarginClassifier,
+    Rows,
     Scorer,
     presentation_orders,
     row_squares,
@@ -73,8 +74,9 @@ class LaSVM(MarginClassifier):
         "micro_f1" one for all labels. "cmn" gives each label to the share of rows that had it in
         training, "lcard" gives rows as many labels on average as in training, and "fixed" cuts at
         0.
-    cv : int, default=5
-        Number of folds of the training rows, each of which is held out in turn.
+    cv : int, splitter or list of (train, test), default=5
+        Folds of the training rows, which are held out in turn: their number, or splits as in
+        scikit-learn.
     passes : int, default=1
         Number of times the rows are presented.
     shuffle : bool, default=True
@@ -135,13 +137,14 @@ class LaSVM(MarginClassifier):
         self._count("passes")
         check_number(self.tol, "tol", above=0)
 
-    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        if self.shuffle:
-            X, labels, weight = merge_equal_rows(X, labels, weight)
+    def _training_rows(self, X: Any, labels: Labels, weight: Floats) -> Rows:
+        rows = super()._training_rows(X, labels, weight)
         if self.kernel == "rbf":
-            self.gamma_ = self._gamma(X, weight)
-        super()._fit(X, labels, weight)
+            self.gamma_ = self._gamma(rows.X, rows.weight)
+        return rows
+
+    def _merged(self, X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
+        return merge_equal_rows(X, labels, weight) if self.shuffle else (X, labels, weight)
 
     def _gamma(self, X: Any, weight: Floats) -> float:
         if self.gamma != "scale":
@@ -151,12 +154,13 @@ class LaSVM(MarginClassifier):
         variance = np.mean(share @ squares) - np.mean(share @ X) ** 2
         return float(1.0 / (X.shape[1] * variance)) if 0 < variance < np.inf else 1.0
 
-    def _mean_square(self, X: Any, weight: Floats) -> float:
-        return 1.0 if self.kernel == "rbf" else super()._mean_square(X, weight)
+    def _mean_square(self, rows: Rows) -> float:
+        return 1.0 if self.kernel == "rbf" else super()._mean_square(rows)
 
     def _scorer(
         self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
     ) -> Scorer:
+        X, labels, weight = self._merged(X, labels, weight)
         n_labels, linear = labels.shape[1], self.kernel == "linear"
         trained = varying(labels)
         weights = np.zeros((len(trained), X.shape[1])) if linear else None
@@ -232,8 +236,9 @@ class ThresholdedSVM(MarginClassifier):
         Weights of the losses of the classes 0 and 1 of each label; "balanced" gives both the same
         total weight, label by label. Class weights replace tuned thresholds: decisions that tune
         thresholds then cut at 0.
-    cv : int, default=5
-        Number of folds of the training rows, each of which is held out in turn.
+    cv : int, splitter or list of (train, test), default=5
+        Folds of the training rows, which are held out in turn: their number, or splits as in
+        scikit-learn.
     tol : float, default=1e-4
         Tolerance of liblinear's stopping criterion.
     max_iter : int, default=1000
@@ -290,9 +295,8 @@ class ThresholdedSVM(MarginClassifier):
         check_class_weight(self.class_weight)
         self._count("max_iter")
 
-    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        super()._fit(*merge_equal_rows(X, labels, weight))
+    def _merged(self, X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
+        return merge_equal_rows(X, labels, weight)
 
     def _resolved_rule(self) -> ThresholdRule:
         rule = super()._resolved_rule()
@@ -303,9 +307,7 @@ class ThresholdedSVM(MarginClassifier):
         self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
     ) -> LinearScorer:
         trained = train_svms(
-            X,
-            labels,
-            weight,
+            *self._merged(X, labels, weight),
             C,
             class_weight=check_class_weight(self.class_weight),
             tol=self.tol,
