@@ -336,10 +336,12 @@ class MarginClassifier(Estimator):
         return float(self.C), None
 
     def _candidates(self, rows: Rows) -> Sequence[float]:
-        return [c / self._mean_square(rows) for c in C_GRID]
+        unit = self._mean_square(rows)
+        return [c / unit for c in C_GRID]
 
     def _mean_square(self, rows: Rows) -> float:
-        return mean_square(rows.X, rows.weight)
+        X, _, weight = self._merged(rows.X, rows.labels, rows.weight)
+        return mean_square(X, weight)
 
     def _held_out(self, rows: Rows, known: ScoredFolds | None) -> ScoredFolds | None:
         """Return out-of-fold scores if the thresholds are tuned on them."""

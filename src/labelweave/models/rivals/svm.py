@@ -140,7 +140,8 @@ class LaSVM(MarginClassifier):
     def _training_rows(self, X: Any, labels: Labels, weight: Floats) -> Rows:
         rows = super()._training_rows(X, labels, weight)
         if self.kernel == "rbf":
-            self.gamma_ = self._gamma(rows.X, rows.weight)
+            merged, _, weight = self._merged(rows.X, rows.labels, rows.weight)
+            self.gamma_ = self._gamma(merged, weight)
         return rows
 
     def _merged(self, X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
