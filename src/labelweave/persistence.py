@@ -61,18 +61,12 @@ TRUSTED_TYPES = (
         *("ShuffleSplit", "StratifiedShuffleSplit", "TimeSeriesSplit"),
     )
     | _names("sklearn.neural_network._stochastic_optimizers", "AdamOptimizer", "SGDOptimizer")
-    | _names(
-        "sklearn.tree._tree", "Tree", kind="TreeNode"
-    )  # looked through by `check_decision_trees`
+    | _names("sklearn.tree._tree", "Tree", kind="TreeNode")  # see `check_decision_trees`
 )
 
 
 def check_decision_trees(model: Any) -> None:
-    """Raise ValueError for decision trees with invalid node or feature indices.
-
-    Compiled code follows these indices unchecked, so a forged tree could read any memory. Children
-    must come after their parents, which also guarantees that every path ends.
-    """
+    """Raise ValueError for decision trees whose indices could lead compiled code astray."""
     for part in parts_of(model):
         if isinstance(part, Tree):
             _check_tree(part)
@@ -89,6 +83,7 @@ def _check_width(estimator: Any, members: list[Any]) -> None:
 
 
 def _check_tree(tree: Any) -> None:
+    # Children must come after their parents, so that every path ends.
     nodes = np.arange(tree.node_count)
     left, right = tree.children_left, tree.children_right
     inner = left != -1
@@ -127,17 +122,16 @@ def parts_of(model: Any) -> Iterator[Any]:
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted model, or a pipeline that ends in one, to a file.
+    """Save a fitted model, or a pipeline that ends in one, to a file, by convention ``*.skops``.
 
     Warns if the model contains types that `load_model` will not trust by default.
 
     Parameters
     ----------
     model : estimator
-        The model.
     path : str or path
-        The file, by convention ``*.skops``. An existing file is replaced atomically: if the process
-        or the machine stops, either the old file or the new one is there.
+        An existing file is replaced at once: if the process or the machine stops, either the old
+        file or the new one is there.
 
     Examples
     --------
@@ -170,7 +164,6 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
 
     labelweave's types and those known to be harmless (scikit-learn's estimators, NumPy, SciPy) are
     trusted; a file that contains any other type is rejected before anything in it is constructed.
-    Decision trees are validated, because compiled code follows their node tables unchecked.
 
     Parameters
     ----------
@@ -179,11 +172,6 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
     trusted : iterable of str
         Additional types to trust, e.g. ``"sklearn.neighbors._kd_tree.KDTree"``, whose tables
         compiled code follows unchecked, so that a forged one could do harm.
-
-    Returns
-    -------
-    estimator
-        The fitted model.
     """
     known = set(trusted)
     with Path(path).open("rb") as file, damage_named(path):
@@ -206,7 +194,6 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
 
 
 def _check_learned(model: Any) -> None:
-    """Raise ValueError for sizes and positions in objects of labelweave that do not fit."""
     for part in parts_of(model):
         if hasattr(part, "_check_learned") and type(part).__module__.startswith("labelweave."):
             part._check_learned()
@@ -220,8 +207,8 @@ def _foreign(named: Iterable[str]) -> list[str]:
 def _check_kinds(node: Any) -> None:
     """Raise ValueError if a trusted type is to be constructed by a foreign kind of node.
 
-    Types are trusted by name. Some kinds of nodes do not construct the type they name: they call a
-    function or look up an attribute, and chains of these can reach anything.
+    Some kinds of nodes do not construct the type they name: they call a function or look up an
+    attribute, and chains of these can reach anything.
     """
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     for part in parts:
@@ -240,11 +227,7 @@ def _own_kinds(name: str, kind: str) -> tuple[str, ...]:
 
 
 def _is_our_class(name: str) -> bool:
-    """Whether a dotted name is a class defined in labelweave, not just reachable through it.
-
-    ``labelweave.some_module.os`` has the same prefix, but nothing that labelweave merely imports (a
-    function, a module, another library's class) is trusted because of that.
-    """
+    """Whether a dotted name is a class defined in labelweave, not merely imported there."""
     module_name, _, class_name = name.rpartition(".")
     if module_name.partition(".")[0] != "labelweave":
         return False
