@@ -200,7 +200,6 @@ def _check_learned(model: Any) -> None:
 
 
 def _foreign(named: Iterable[str]) -> list[str]:
-    """Return the types that are neither labelweave's own nor known to be harmless."""
     return [name for name in named if name not in TRUSTED_TYPES and not _is_our_class(name)]
 
 

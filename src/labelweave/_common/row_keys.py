@@ -1,6 +1,6 @@
-"""Rows named by their content: keys, distinct rows, digests of data.
+"""Keys of rows, distinct rows and digests of data, by content: the same on every machine.
 
-Keys and digests are the same in every process and on every machine.
+Random numbers keyed by rows are the same whatever batch a row comes in.
 """
 
 from __future__ import annotations
@@ -54,10 +54,7 @@ _COPIED = 1024
 
 
 def row_keys(X: Any) -> Indices:
-    """Return an integer per row of X that depends on the row's non-zero features only.
-
-    Random numbers keyed by these are the same whatever batch a row comes in.
-    """
+    """Return an integer per row of X that depends on the row's non-zero features only."""
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
             keys = np.empty(len(X), dtype=np.uint64)
@@ -79,8 +76,7 @@ def row_keys(X: Any) -> Indices:
 def distinct_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Positions, Floats]:
     """Return where each distinct row of positive weight is found, and the weight of its copies.
 
-    Rows are equal if features and labels are. They come in an order by content, so the result is
-    the same data whether rows are repeated or weighted, in any order.
+    Rows are equal if features and labels are. They come in an order by content.
     """
     kept = np.flatnonzero(weight > 0)
     keys = np.column_stack([keys_in_blocks(X), keys_in_blocks(labels)])[kept]
@@ -118,9 +114,8 @@ def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Label
     before, after = order[:-1], order[1:]
     alike = (of_rows[before] == of_rows[after]) & (of_labels[before] == of_labels[after])
     at = np.flatnonzero(alike)
-    alike[at] = _are_equal(X, before[at], after[at]) & (
-        labels[before[at]] == labels[after[at]]
-    ).all(axis=1)
+    same_labels = (labels[before[at]] == labels[after[at]]).all(axis=1)
+    alike[at] = same_labels & _are_equal(X, before[at], after[at])
     first = np.flatnonzero(np.append(True, ~alike))
     kept = order[first]
     return X[kept], labels[kept], np.asarray(np.add.reduceat(weight[order], first))

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 #: The methods that `BestJoint` tries by default, in this order; a mixture of trees takes longest
 #: with many labels, and may be given up after one fold. Trees on all rows are better on some data,
 #: trees on bootstrap samples on others: exact match and CLL-loss are .186 / 5.21 and .186 / 5.25 on
-#: 2,250 rows of eisen's 14 classes, .742 / .77 and .703 / .84 on ImCLEF, .093 / 5.39 and .102 / 5.11
-#: on delicious' ten most frequent labels. A chain over a forest's predictions also sees sparse
-#: features, which helps on text: its CLL-loss on 2,000 rows of imdb and of delicious is 5.33 and
-#: 4.79, without the features 5.35 and 4.97; that of a linear chain is 5.34 and 4.83.
+#: 2,250 rows of eisen's 14 classes, .742 / .77 and .703 / .84 on ImCLEF, .093 / 5.39 and
+#: .102 / 5.11 on delicious' ten most frequent labels. A chain over a forest's predictions also
+#: sees sparse features, which helps on text: its CLL-loss on 2,000 rows of imdb and of delicious is
+#: 5.33 and 4.79, without the features 5.35 and 4.97; that of a linear chain is 5.34 and 4.83.
 PORTFOLIO = (
     "auto",
     "forest",
@@ -90,13 +90,11 @@ def make_candidates(
 
 
 def _distinct(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken yet."""
     numbered = (f"{name} {k}" for k in count(2))
     return name if name not in taken else next(each for each in numbered if each not in taken)
 
 
 def _named(candidate: Any) -> tuple[str, Any]:
-    """Return the name of a candidate and an estimator of our own."""
     if isinstance(candidate, str):
         return candidate, make_method(candidate)
     pair = candidate if isinstance(candidate, tuple) else (str(candidate), candidate)
@@ -287,7 +285,6 @@ class Race:
         return several and self._first_weight().sum() >= _FEWEST_ROWS
 
     def _first_weight(self) -> Floats:
-        """Return the weights of the rows of the first fold."""
         rows, weight = self.folds[0].held_out, self.data.weight
         return np.ones(len(rows)) if weight is None else weight[rows]
 
@@ -491,7 +488,6 @@ class BestJoint(MultiLabelClassifier):
                 advance()
 
     def _reason_to_skip(self, name: str, race: Race, spent: float) -> str:
-        """Return why a candidate is not tried; empty if it is."""
         size = race.data.X.shape[1] * race.data.labels.shape[1]
         if self.candidates is None and name == "mc" and size > _LARGEST_COMPONENT:
             return f"{size:,} coefficients in each component: name it among candidates to try it"

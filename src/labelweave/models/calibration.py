@@ -190,7 +190,7 @@ MAX_TEMPERATURE = 100.0
 _TOLERANCE = 1e-3
 _FIRST_STEP = 0.25
 # The prior of 1/T is a gamma distribution with its mode at T = 1, worth two pseudo-rows for which
-# log P(y) has variance one. It bounds T if all rows are wrong, or if labels never vary; some hundred
+# log P(y) has variance one. It bounds T if all rows are wrong, or if labels never vary; a hundred
 # rows outweigh it. Unlike a normal prior of log T it is log-concave in 1/T, like the likelihood.
 _PRIOR_ROWS = 2.0
 # Draws for each row of long chains: the error of a sum over rows is far below that of a row.
@@ -477,13 +477,11 @@ class CalibratedJointCV(MultiLabelClassifier):
         return joint_of(self.estimator_, self._features(X, reset=False))
 
     def _marginals(self, joint: JointDistribution) -> Floats:
-        """Return calibrated marginals, given the joint of the estimator."""
         if self.marginal_calibration_ is None:
             return joint.tempered(self.temperature_).marginals()
         return self.marginal_calibration_(joint.marginals())
 
     def _log_odds(self, joint: JointDistribution) -> Floats:
-        """Return the log-odds of calibrated marginals, given the joint of the estimator."""
         if self.marginal_calibration_ is None:
             return joint.tempered(self.temperature_).marginal_log_odds()
         return self.marginal_calibration_.log_odds(joint.marginal_log_odds())

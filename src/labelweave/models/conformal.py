@@ -332,7 +332,6 @@ class ConformalClassifier(MultiLabelClassifier):
 
 
 def _read_groups(groups: Any, X: Any) -> tuple[NDArray[Any], Indices]:
-    """Return the distinct groups, and the number of each row's."""
     check_consistent_length(X, groups)
     names, codes = np.unique(column_or_1d(groups), return_inverse=True)
     return names, codes.astype(np.int64)

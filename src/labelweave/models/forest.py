@@ -11,8 +11,8 @@ Trees for many labels are grown on a few random projections of them, because a s
 takes O(L) for every threshold that is tried. It is judged by the variance that it removes, summed
 over all labels, which projections keep in expectation (Joly, Geurts and Wehenkel 2014). Held-out
 log-loss per row of the marginals of 40 and 60 trees, grown on all labels and on 8, 16 and 32
-projections: delicious' 200 most frequent labels, 3,000 rows, 42.56; 42.67, 42.55 and 42.59, cal500's
-174 labels 57.6; 57.9, 57.8 and 57.9. Principal components and others were no better.
+projections: delicious' 200 most frequent labels, 3,000 rows, 42.56; 42.67, 42.55 and 42.59,
+cal500's 174 labels 57.6; 57.9, 57.8 and 57.9. Principal components and others were no better.
 """
 
 from __future__ import annotations
@@ -234,6 +234,7 @@ class TrainingRows:
 
     @classmethod
     def of(cls, X: Any, labels: Labels, sample_weight: Floats | None) -> TrainingRows:
+        """Find the distinct label vectors."""
         vectors, place = np.unique(labels, axis=0, return_inverse=True)
         weighted = sample_weight is not None
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
@@ -277,16 +278,15 @@ def projected_forest(
 ) -> ExtraTreesClassifier | ExtraTreesRegressor:
     """Return extremely randomized trees, grown for a label matrix."""
     X = laid_out_for_trees(X)
-    settings: dict[str, Any] = dict(
-        n_estimators=n_trees, bootstrap=bootstrap, random_state=seed, n_jobs=n_jobs
-    )
     if labels.ndim == 1 or labels.shape[1] <= N_PROJECTIONS:
-        forest = ExtraTreesClassifier(oob_score=oob_score, **settings)
-        return forest.fit(X, labels, sample_weight=weight)
-    # Whole numbers have sums without rounding: nodes of equal rows are seen to be pure.
-    directions = np.random.default_rng(seed).choice([-1, 1], (labels.shape[1], N_PROJECTIONS))
-    forest = ExtraTreesRegressor(max_features="sqrt", **settings)
-    return forest.fit(X, labels.astype(np.int64) @ directions, sample_weight=weight)
+        forest, target = ExtraTreesClassifier(oob_score=oob_score), labels
+    else:
+        # Whole numbers have sums without rounding: nodes of equal rows are seen to be pure.
+        directions = np.random.default_rng(seed).choice([-1, 1], (labels.shape[1], N_PROJECTIONS))
+        forest = ExtraTreesRegressor(max_features="sqrt")
+        target = labels.astype(np.int64) @ directions
+    forest.set_params(n_estimators=n_trees, bootstrap=bootstrap, random_state=seed, n_jobs=n_jobs)
+    return forest.fit(X, target, sample_weight=weight)
 
 
 def laid_out_for_trees(X: Any) -> Any:
@@ -535,7 +535,6 @@ class DistributionalForest(MultiLabelClassifier):
         return forest.fit(rows.X, target, **weights)
 
     def _target(self, rows: TrainingRows) -> Labels | Indices | sp.csr_array:
-        """Return the target of the trees: a column, or the columns of a matrix."""
         if self.targets == "labels":
             return rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
         if self.estimator is not None or len(rows.vectors) <= _MOST_CLASSES:

@@ -60,7 +60,6 @@ def similar_classifiers(module: ModuleType, name: str) -> list[str]:
 
 
 def _package_of(estimator: Any) -> ModuleType:
-    """Return the public package of an estimator's class, without private modules."""
     path = type(estimator).__module__.split(".")
     public = [part for part in path if not part.startswith("_")]
     return import_module(".".join(public) or path[0])

@@ -112,7 +112,6 @@ class FittedBase:
         return columns[:, 1:] if columns.shape[1] > len(self.varying) else columns
 
     def _check_learned(self) -> None:
-        """Raise ValueError if the columns that vary, as a file has them, are not there."""
         check_positions(self.varying, len(self.frequencies), "varying")
 
     def _completed(self, of_varying: Floats) -> Floats:
@@ -157,7 +156,6 @@ class BaseLearner:
         return replace(untrained, classifier=classifier)
 
     def _described(self, labels: Labels) -> str:
-        """Return which classifier cannot be fitted to what."""
         start = f"{self.estimator} cannot be fitted to"
         if len(self.columns) > 1:
             return f"{start} the labels of {len(labels)} rows"
@@ -440,7 +438,6 @@ class JointClassifierCV(MultiLabelClassifier):
         return learners
 
     def _estimators(self) -> list[Any]:
-        """Return the base classifiers as a list, without their names."""
         if self.estimator is None:
             return [ProjectedExtraTrees()]
         if members := self._members():
@@ -505,7 +502,6 @@ class JointClassifierCV(MultiLabelClassifier):
         return offered
 
     def _folds(self) -> Any:
-        """Return the number of folds, a splitter or a list of splits."""
         if isinstance(self.cv, str) and self.cv in ("auto", "oob"):
             return N_FOLDS
         return check_folds(self.cv, otherwise="'auto', 'oob'")
