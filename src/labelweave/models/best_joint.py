@@ -507,9 +507,7 @@ class BestJoint(MultiLabelClassifier):
         """Return a candidate fitted to all rows that have weight."""
         is_tuned_here = self._metric() is None and self._untuned() is not None
         wanted = without_tuning(estimator) if is_tuned_here else estimator
-        everything = np.arange(len(data.labels))
-        rows = everything if data.weight is None else np.flatnonzero(data.weight)
-        return data.fitted(wanted, rows)
+        return data.fitted(wanted, None if data.weight is None else np.flatnonzero(data.weight))
 
     def _metric(self) -> Metric | None:
         if self.scoring == "log_likelihood":

@@ -54,9 +54,9 @@ class TrainingData:
         weight = None if self.weight is None else self.weight[rows]
         return TrainingData(self.X[rows], self.labels[rows], weight, self.named)
 
-    def fitted(self, estimator: Any, rows: Positions) -> Any:
-        """Return a clone of an estimator, fitted to some of the rows."""
-        part = self.taken(rows)
+    def fitted(self, estimator: Any, rows: Positions | None = None) -> Any:
+        """Return a clone of an estimator, fitted to some of the rows or to all."""
+        part = self if rows is None else self.taken(rows)
         arguments = fit_arguments(estimator, part.weight)
         return clone(estimator).fit(part.X, self.named(part.labels), **arguments)
 

@@ -169,13 +169,7 @@ class BaseLearner:
 
 
 def fit_learners(
-    learners: Sequence[BaseLearner],
-    X: Any,
-    labels: Labels,
-    sample_weight: Floats | None,
-    cv: Any,
-    seed: int,
-    n_jobs: int | None,
+    learners: Sequence[BaseLearner], data: TrainingData, cv: Any, seed: int, n_jobs: int | None
 ) -> tuple[list[FittedBase], Floats]:
     """Fit base learners to all rows, and predict each row by fits that have not seen it.
 
@@ -183,12 +177,11 @@ def fit_learners(
     were never held out. Joblib may cache the result.
     """
     # Bootstrap samples and shuffled mini-batches depend on the order of the rows.
-    order = presentation_order(X, labels, seed)
-    if sample_weight is not None:
-        order = order[sample_weight[order] > 0]
+    order, n_rows = presentation_order(data.X, data.labels, seed), len(data.labels)
+    if data.weight is not None:
+        order = order[data.weight[order] > 0]
     by_folds = [learner for learner in learners if not learner.out_of_bag]
-    folds = deal(cv, X, labels, sample_weight, seed) if by_folds else []
-    data = TrainingData(X, labels, sample_weight)
+    folds = deal(cv, data.X, data.labels, data.weight, seed) if by_folds else []
     calls = [delayed(_fit_rows)(learner, data, order) for learner in learners]
     calls += [
         delayed(_predict_fold)(learner, data, order[np.isin(order, fold.train)], fold.held_out)
@@ -204,9 +197,9 @@ def fit_learners(
         elif folds:
             by_row = CrossFit([next(results) for _ in folds], folds)
         else:
-            held_out.append(np.full((len(labels), len(learner.columns)), np.nan))
+            held_out.append(np.full((n_rows, len(learner.columns)), np.nan))
             continue
-        held_out.append(np.asarray(by_row.gather(len(labels))))
+        held_out.append(np.asarray(by_row.gather(n_rows)))
     return bases, np.hstack(held_out)
 
 
@@ -345,8 +338,8 @@ class JointClassifierCV(MultiLabelClassifier):
         seed = self._seed()
         learners = self._learners(sample_weight, seed)
         cached = check_memory(self.memory).cache(fit_learners, ignore=["n_jobs"])
-        data = (X, labels, sample_weight)
-        self.bases_, held_out = cached(learners, *data, self._folds(), seed, self.n_jobs)
+        data = TrainingData(X, labels, sample_weight, self._encoding.named)
+        self.bases_, held_out = cached(learners, data, self._folds(), seed, self.n_jobs)
         known = np.isfinite(held_out).all(axis=1)
         rows = np.flatnonzero(known if sample_weight is None else known & (sample_weight > 0))
         self._tell(f"{len(rows)} of {len(labels)} rows held out")
@@ -355,26 +348,23 @@ class JointClassifierCV(MultiLabelClassifier):
             frequencies = np.hstack([base.frequencies for base in self.bases_])
             held_out = np.tile(frequencies, (len(rows), 1))
         if len(rows) < len(labels):
-            X, labels, held_out = X[rows], labels[rows], held_out[rows]
-            sample_weight = None if sample_weight is None else sample_weight[rows]
-        total = len(labels) if sample_weight is None else sample_weight.sum()
+            data, held_out = data.taken(rows), held_out[rows]
+        total = len(data.labels) if data.weight is None else data.weight.sum()
         self.votes_ = apparent_votes(held_out, float(total))
         is_dense = isinstance(X, np.ndarray)
         self._sees_features = not is_dense if self._passes_sparse_on() else bool(self.passthrough)
         scales = self._sees_features and is_dense
-        self.scaler_ = StandardScaler().fit(X, sample_weight=sample_weight) if scales else None
-        self._fit_joint(self._seen(X, held_out), labels, sample_weight, seed)
+        scaler = StandardScaler()
+        self.scaler_ = scaler.fit(data.X, sample_weight=data.weight) if scales else None
+        self._fit_joint(replace(data, X=self._seen(data.X, held_out)), seed)
 
-    def _fit_joint(
-        self, seen: Any, labels: Labels, sample_weight: Floats | None, seed: int
-    ) -> None:
+    def _fit_joint(self, seen: TrainingData, seed: int) -> None:
         joint = seeded_clone(self._joint_model(), seed)
         if self._untuned() is not None:
             joint.set_params(decision=self.decision)
         if joint.n_jobs is None:
             joint.set_params(n_jobs=self.n_jobs)
-        y = self._encoding.named(labels)
-        self.joint_ = joint.fit(seen, y, **fit_arguments(joint, sample_weight))
+        self.joint_ = seen.fitted(joint)
 
     def _tuned(
         self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
