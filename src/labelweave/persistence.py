@@ -183,8 +183,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
         if not refused:
             model = skops.io.load(file, trusted=named)
             check_decision_trees(model)
-            _require_numbers(model)
-            _check_learned(model)
+            _check_own_parts(model)
             return model
     raise ValueError(
         f"{os.fspath(path)} is rejected: it contains types that are not known to be safe, "
@@ -193,10 +192,26 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
     )
 
 
-def _check_learned(model: Any) -> None:
+def _check_own_parts(model: Any) -> None:
+    """Raise ValueError for NaN, sizes and positions in objects of labelweave that cannot be."""
     for part in parts_of(model):
-        if hasattr(part, "_check_learned") and type(part).__module__.startswith("labelweave."):
+        if not type(part).__module__.startswith("labelweave."):
+            continue
+        # Predictions do not use a structure's gains, which are NaN if not measured.
+        is_used = not isinstance(part, Structure)
+        if is_used and any(np.isnan(array).any() for array in _float_arrays(vars(part))):
+            raise ValueError("it contains weights that are NaN")
+        if hasattr(part, "_check_learned"):
             part._check_learned()
+
+
+def _float_arrays(value: Any) -> Iterator[Any]:
+    """Yield the arrays of floats in a value and the containers in it, but not in other objects."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _float_arrays(inner)
 
 
 def _foreign(named: Iterable[str]) -> list[str]:
@@ -235,23 +250,3 @@ def _is_our_class(name: str) -> bool:
     except (ImportError, AttributeError):
         return False
     return isinstance(found, type) and found.__module__ == module_name
-
-
-def _require_numbers(part: Any, ours: bool = False, seen: set[int] | None = None) -> None:
-    """Raise ValueError if an array in an object of labelweave contains NaN."""
-    seen = set() if seen is None else seen
-    if id(part) in seen or isinstance(part, Structure):
-        return  # predictions do not use a structure's gains, which are NaN if not measured
-    seen.add(id(part))
-    parts: Iterable[Any] = ()
-    if isinstance(part, np.ndarray):
-        if ours and part.dtype.kind == "f" and np.isnan(part).any():
-            raise ValueError("it contains weights that are NaN")
-    elif isinstance(part, dict):
-        parts = part.values()
-    elif isinstance(part, list | tuple):
-        parts = part
-    elif hasattr(part, "__dict__"):
-        ours, parts = type(part).__module__.startswith("labelweave."), vars(part).values()
-    for inner in parts:
-        _require_numbers(inner, ours, seen)

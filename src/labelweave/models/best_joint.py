@@ -421,8 +421,8 @@ class BestJoint(MultiLabelClassifier):
         weight = dict(zip(self.members_, self.weights_, strict=True))
         names = ["candidate", "score", "standard_error", "weight", "seconds", "problem"]
         rows = [
-            (each.name, each.score, each.standard_error, own, each.seconds, each.problem)
-            for each, own in ((each, weight.get(each.name, 0.0)) for each in ranked)
+            (t.name, t.score, t.standard_error, weight.get(t.name, 0.0), t.seconds, t.problem)
+            for t in ranked
         ]
         return pd.DataFrame(rows, columns=names)
 
