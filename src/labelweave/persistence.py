@@ -67,7 +67,7 @@ TRUSTED_TYPES = (
 
 def check_decision_trees(model: Any) -> None:
     """Raise ValueError for decision trees whose indices could lead compiled code astray."""
-    for part in parts_of(model):
+    for part, _ in _parts_of(model):
         if isinstance(part, Tree):
             _check_tree(part)
         elif isinstance(part, BaseDecisionTree) and hasattr(part, "tree_"):
@@ -102,23 +102,31 @@ def _check_tree(tree: Any) -> None:
         raise ValueError("a decision tree is deeper than declared")
 
 
-def parts_of(model: Any) -> Iterator[Any]:
-    """Iterate over all objects that a model consists of, each once."""
-    waiting, seen = [model], set()
+def _parts_of(model: Any) -> Iterator[tuple[Any, bool]]:
+    """Yield all objects that a model consists of, each once, and whether one of ours holds them."""
+    waiting, seen = [(model, False)], set()
     while waiting:
-        part = waiting.pop()
+        part, ours = waiting.pop()
         if id(part) in seen or isinstance(part, str | bytes | int | float | type(None)):
             continue
         seen.add(id(part))
-        yield part
+        yield part, ours
+        inner: Iterable[Any] = ()
         if isinstance(part, dict):
-            waiting += part.values()
+            inner = part.values()
         elif isinstance(part, list | tuple | set | frozenset):
-            waiting += part
+            inner = part
         elif isinstance(part, np.ndarray):
-            waiting += part.ravel().tolist() if part.dtype == object else []
+            inner = part.ravel().tolist() if part.dtype == object else ()
         else:
-            waiting += getattr(part, "__dict__", {}).values()
+            inner = getattr(part, "__dict__", {}).values()
+            # Predictions do not use a structure's gains, which are NaN if not measured.
+            ours = _is_ours(part) and not isinstance(part, Structure)
+        waiting += [(each, ours) for each in inner]
+
+
+def _is_ours(part: Any) -> bool:
+    return type(part).__module__.startswith("labelweave.")
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -194,24 +202,12 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
 
 def _check_own_parts(model: Any) -> None:
     """Raise ValueError for NaN, sizes and positions in objects of labelweave that cannot be."""
-    for part in parts_of(model):
-        if not type(part).__module__.startswith("labelweave."):
-            continue
-        # Predictions do not use a structure's gains, which are NaN if not measured.
-        is_used = not isinstance(part, Structure)
-        if is_used and any(np.isnan(array).any() for array in _float_arrays(vars(part))):
+    for part, ours in _parts_of(model):
+        is_weight = ours and isinstance(part, np.ndarray) and part.dtype.kind == "f"
+        if is_weight and np.isnan(part).any():
             raise ValueError("it contains weights that are NaN")
-        if hasattr(part, "_check_learned"):
+        if _is_ours(part) and hasattr(part, "_check_learned"):
             part._check_learned()
-
-
-def _float_arrays(value: Any) -> Iterator[Any]:
-    """Yield the arrays of floats in a value and the containers in it, but not in other objects."""
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        yield value
-    elif isinstance(value, dict | list | tuple):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _float_arrays(inner)
 
 
 def _foreign(named: Iterable[str]) -> list[str]:
