@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.options import (
+    BadInputError,
     ClusterOption,
     MaxFeaturesOption,
     MaxLabelsOption,
     MaxMemoryOption,
     ReadOptions,
     SeedOption,
+    WorkFailedError,
     ZeroBasedFlag,
+    argument,
 )
 from labelweave.cli.outputs import check_writable, resumable, workers
 

@@ -20,7 +20,7 @@ IND_CMN, IND_SAMPLE = "bomc-ind-cmn(preset='published')", "bomc-ind-sample(prese
 OUR_CMN, OUR_SAMPLE = "bomc-cmn", "bomc-sample"
 OUR_IND_CMN, OUR_IND_SAMPLE = "bomc-ind-cmn", "bomc-ind-sample"
 PA_ONLINE, PA_BATCH, SVM = "pa-online", "pa-batch(C='scale')", "svm(C='scale')"
-LASVM = "lasvm(n_folds=3)"  # thresholds by three folds instead of five take half the time
+LASVM = "lasvm(cv=3)"  # thresholds by three folds instead of five take half the time
 #: The final model only, without the cross-validation that tunes thresholds.
 LASVM_ALONE, SVM_ALONE = "lasvm(decision='fixed')", "svm(C='scale',decision='fixed')"
 PA_ALONE = "pa-online(C='scale',decision='fixed')"
