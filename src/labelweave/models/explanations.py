@@ -217,11 +217,15 @@ def decompose(
     differs = change != 0
     bend = np.where(differs, _log_normaliser(others) - _log_normaliser(log_odds), 0.0)
     of_children = np.where(differs, 0.0, by_label)
+    # How much the change of each label counts in each member.
+    tilts = [(shares[:, [k]] * change, member) for k, member in enumerate(rows.conditionals)]
+    weights = sum(tilt @ member.weights for tilt, member in tilts)
+    couplings = sum(tilt @ member.coupling for tilt, member in tilts)
+    distance = dense_features(rows.features) - dense_features(baseline.features)
     return LogRatio(
         base=base,
-        features=_of_features(rows, baseline, change, shares),
-        labels=_of_parents(rows, change, shares) * ((labels + against) / 2.0 - rates)
-        + _averaged(of_children, shares),
+        features=weights * distance,
+        labels=couplings * ((labels + against) / 2.0 - rates) + _averaged(of_children, shares),
         interaction=_averaged(bend, shares).sum(axis=1),
         components=(shares - prior) * (at_baseline - base[:, None]) + gaps,
         shares=shares,
@@ -257,22 +261,6 @@ def _shares(log_joint: Floats, others: Floats) -> tuple[Floats, Floats]:
 def _averaged(terms: Floats, shares: Floats) -> Floats:
     """Return the mean over the members of terms (K, n, L)."""
     return np.asarray(np.einsum("nk,knl->nl", shares, terms))
-
-
-def _of_features(
-    rows: LinearMembers, baseline: LinearMembers, change: Floats, shares: Floats
-) -> Floats:
-    weights = sum(
-        (shares[:, [k]] * change) @ member.weights for k, member in enumerate(rows.conditionals)
-    )
-    distance = dense_features(rows.features) - dense_features(baseline.features)
-    return np.asarray(weights * distance)
-
-
-def _of_parents(rows: LinearMembers, change: Floats, shares: Floats) -> Floats:
-    return np.asarray(
-        sum((shares[:, [k]] * change) @ m.coupling for k, m in enumerate(rows.conditionals))
-    )
 
 
 def _seen(model: Any, X: Any, feature_names: Sequence[str] | None) -> Inside:
