@@ -184,6 +184,16 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
     -------
     estimator
         The fitted model.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> model = LogisticRegression().fit([[0], [1]], [0, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, pathlib.Path(folder, "model.skops"))
+    ...     load_model(pathlib.Path(folder, "model.skops")).predict([[2]])
+    array([1])
     """
     known = set(trusted)
     with Path(path).open("rb") as file, damage_named(path):

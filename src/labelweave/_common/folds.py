@@ -32,13 +32,26 @@ def check_folds(cv: Any, *, share: bool = False, otherwise: str = "") -> Any:
         if isinstance(cv, float):
             return check_number(cv, "cv", above=0, below=1)
         return check_whole_number(cv, "cv", 2, otherwise="a share between 0 and 1")
-    is_splitter = not isinstance(cv, str) and hasattr(cv, "split")
-    if is_splitter or (isinstance(cv, list) and cv):
+    if has_splits(cv) and not (isinstance(cv, list) and not cv):
         return cv
     named = f"{otherwise}, " if otherwise else ""
     return check_whole_number(
         cv, "cv", 2, otherwise=f"{named}a splitter, a list of at least one (train, test)"
     )
+
+
+def has_splits(cv: Any) -> bool:
+    """Whether `cv` is a splitter or a list of splits, which count rows of weight zero, too."""
+    return isinstance(cv, list) or (not isinstance(cv, str | type) and hasattr(cv, "split"))
+
+
+def deal_kept(
+    cv: Any, X: Any, labels: Labels, weight: Floats, seed: int
+) -> tuple[Positions, list[Fold]]:
+    """Return the rows of positive weight, and the folds of `deal` as positions among them."""
+    place = np.cumsum(weight > 0) - 1
+    folds = deal(cv, X, labels, weight, seed)
+    return np.flatnonzero(weight), [Fold(place[fold.train], place[fold.held_out]) for fold in folds]
 
 
 def deal(cv: Any, X: Any, labels: Labels, weight: Floats | None, seed: int) -> list[Fold]:
