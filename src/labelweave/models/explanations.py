@@ -247,8 +247,7 @@ def _log_normaliser(log_odds: Floats) -> Floats:
 def _shares(log_joint: Floats, others: Floats) -> tuple[Floats, Floats]:
     """Return how much each member counts, and its part of the rest of the log-ratio, (n, K).
 
-    A member counts by its mean responsibility for the two vectors: log P(y) - log P(y') is, for
-    every member k, log P_k(y) - log P_k(y') + log r'_k - log r_k.
+    A member counts by its mean responsibility for the two vectors.
     """
     log_share = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
     log_other = others - logsumexp(others, axis=1, keepdims=True)
@@ -287,8 +286,8 @@ def explain_label(
     """Return the contributions to the log-odds of a label given all other labels.
 
     A feature contributes its weight times its distance from the baseline, as in shap's
-    ``LinearExplainer``; a label on which this one depends, its coupling times its distance from its
-    frequency; a label that depends on this one, how much likelier its own value becomes.
+    ``LinearExplainer``; a parent of the label contributes its coupling times its distance from its
+    frequency, and a child how much likelier its own value becomes.
 
     Parameters
     ----------
@@ -344,10 +343,9 @@ def explain_set(
 ) -> Explanation:
     """Return the contributions to log P(y|x) - log P(y'|x).
 
-    A feature contributes to the log-odds of each label in which the vectors differ, as in
-    `explain_label`. Where a label and one that it depends on both differ, its conditional is not
-    linear: the linear part is taken midway between the vectors, and the rest is the
-    interaction. The split is antisymmetric: swapping the vectors changes every sign.
+    A feature contributes to the log-odds of each label in which the vectors differ. Where a label
+    and its parent both differ, the linear part is taken midway between the vectors, and the rest is
+    the interaction. The split is antisymmetric: swapping the vectors changes every sign.
 
     Parameters
     ----------
