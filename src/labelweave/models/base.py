@@ -28,6 +28,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
 from labelweave._common.files import check_shape
+from labelweave._common.folds import has_splits
 from labelweave._common.labels import LabelEncoding, read_batch_labels, read_labels
 from labelweave._common.matrices import mean_row, validated_features
 from labelweave._common.presets import NO_PRESETS, Preset, Presets
@@ -279,12 +280,16 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         if isinstance(conditionals, LinearConditionals):
             check_shape(conditionals.intercept, (self.n_labels_,), "conditionals_.intercept")
 
-    @staticmethod
-    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
-        """Check the sample weights; return the rows of positive weight."""
+    def _weighted(
+        self, X: Any, labels: Labels, sample_weight: Any
+    ) -> tuple[Any, Labels, Floats | None]:
+        """Check the sample weights; return the rows of positive weight.
+
+        Splits given as `cv` count all rows: then those of weight zero stay, in no fold.
+        """
         weight = checked_weight(X, sample_weight)
-        if weight is None:
-            return X, labels, None
+        if weight is None or has_splits(getattr(self, "cv", None)):
+            return X, labels, weight
         # Not every learner ignores rows of weight zero, so they are left out.
         kept = np.flatnonzero(weight)
         if len(kept) < len(labels):
