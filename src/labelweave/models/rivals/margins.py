@@ -293,7 +293,7 @@ class MarginClassifier(Estimator):
             raise AttributeError("this decision chooses thresholds anew for each test set")
         return np.asarray(rule.values)
 
-    def _weighted(  # type: ignore[override]
+    def _weighted(
         self, X: Any, labels: Labels, sample_weight: Any
     ) -> tuple[Any, Labels, Floats | None]:
         # A splitter counts the rows of weight zero, too.

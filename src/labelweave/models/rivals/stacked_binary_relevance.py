@@ -118,7 +118,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
             return self.cv
         return check_whole_number(self.cv, "cv", otherwise="a splitter, a list of (train, test)")
 
-    def _weighted(  # type: ignore[override]
+    def _weighted(
         self, X: Any, labels: Labels, sample_weight: Any
     ) -> tuple[Any, Labels, Floats | None]:
         # A splitter counts the rows of weight zero, too.
