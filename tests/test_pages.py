@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 
@@ -23,7 +24,10 @@ def examples(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if examples(page)])
-def test_the_python_examples_run(name):
+def test_the_python_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with gzip.open("news.svm.gz", "wt") as file:
+        file.write("0,2 1:0.5 3:1\n1 2:1\n" * 20)
     names: dict[str, object] = {}
     for block in examples(PAGES[name]):
         code = compile(block, name, "exec")

@@ -281,10 +281,10 @@ def replaced(name, value):
     return lambda model: setattr(model, name, value)
 
 
-def changed_conditionals(**arrays):
+def changed(part, **values):
     def change(model):
-        for name, array in arrays.items():
-            object.__setattr__(model.conditionals_, name, array)
+        for name, value in values.items():
+            object.__setattr__(getattr(model, part), name, value)
 
     return change
 
@@ -295,19 +295,22 @@ def changed_conditionals(**arrays):
         ("br(C=1)", other_classes),
         ("br(C=1)", more_classes),
         ("br(C=1)", replaced("n_labels_", 2)),
-        ("br(C=1)", changed_conditionals(weights=np.zeros((2, 5)))),
-        ("br(C=1)", changed_conditionals(coupling=np.zeros((2, 3)))),
+        ("br(C=1)", changed("conditionals_", weights=np.zeros((2, 5)))),
+        ("br(C=1)", changed("conditionals_", coupling=np.zeros((2, 3)))),
         (
             "br(C=1)",
-            changed_conditionals(
-                weights=np.zeros((2, 5)), intercept=np.zeros(2), coupling=np.zeros((2, 2))
+            changed(
+                "conditionals_",
+                weights=np.zeros((2, 5)),
+                intercept=np.zeros(2),
+                coupling=np.zeros((2, 2)),
             ),
         ),
         ("cc(C=1)", replaced("order_", np.array([0, 1, 1]))),
         ("cc(C=1)", replaced("order_", np.array([0, 1]))),
-        ("mlknn", replaced("n_neighbors_", 100)),
-        ("mlknn", replaced("n_neighbors_", 3)),
-        ("mlknn", replaced("_train_labels", np.full((40, 3), 7, dtype=np.int8))),
+        ("mlknn", changed("_neighbours", k=100)),
+        ("mlknn", changed("_neighbours", k=3)),
+        ("mlknn", changed("_neighbours", labels=np.full((40, 3), 7, dtype=np.int8))),
         ("mlknn", replaced("evidence_", np.zeros((2, 11)))),
         ("rakel(C=1)", lambda model: model.labelsets_.__setitem__(0, np.array([0, 1, 9]))),
         ("rakel(C=1)", lambda model: model.labelsets_.__setitem__(0, np.array([0, 1]))),

@@ -26,6 +26,7 @@ _HOMES = {
     "models.kernel_features": ("KernelFeatures",),
     "models.mixtures": ("ChainMixture", "TreeMixture"),
     "models.online.classifier": ("BayesianOnlineClassifier",),
+    "models.online.settings": ("OnlineSettings",),
     "models.rivals.neighbours": ("InstanceBasedLogistic", "MLkNN"),
     "models.rivals.output_coding": ("MaxMarginOutputCoding",),
     "models.rivals.pairwise_crf": ("PairwiseCRF",),

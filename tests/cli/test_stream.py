@@ -64,7 +64,7 @@ def test_standard_input_and_bad_lines(rows, tmp_path):
     assert "1 bad lines" in result.stderr
     assert "first bad line: standard input:121:1: expected" in result.stderr
     fitted = persistence.load_model(model)
-    assert (fitted.coupled, fitted.noise) == (False, 0.1)
+    assert (fitted.coupled, fitted.settings.noise) == (False, 0.1)
     assert sorted(fitted.label_names_in_) == list("01234")
 
 

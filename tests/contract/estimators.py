@@ -89,7 +89,7 @@ DEFAULTS = {
     "ensemble": Case(ChainEnsemble(n_estimators=3, C=1.0, label_penalty=0.1), unsuited=RESAMPLED),
     "powerset": Case(LabelPowerset(C=1.0), bitwise=False, unsuited=LISTED),
     "rakel": Case(RAkEL(n_labelsets=2, C=1.0), bitwise=False, unsuited=LISTED),
-    "stacked": Case(StackedBinaryRelevance(C=1.0, label_penalty=0.1, n_folds=3)),
+    "stacked": Case(StackedBinaryRelevance(C=1.0, label_penalty=0.1, cv=3)),
     "mlknn": Case(MLkNN(n_neighbors=3), weighted=False, unsuited=NEIGHBOURS),
     "iblr": Case(
         InstanceBasedLogistic(n_neighbors=3, C=1.0, label_penalty=0.1),
@@ -98,11 +98,11 @@ DEFAULTS = {
     ),
     "crf": Case(PairwiseCRF(C=1.0, label_penalty=0.1)),
     "mmoc": Case(MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=10.0)),
-    "svm": Case(ThresholdedSVM(C=1.0, n_folds=2)),
+    "svm": Case(ThresholdedSVM(C=1.0, cv=2)),
     # So many passes that dense and sparse rows, whose products differ in the last bits, come to
     # the same machine.
     "lasvm": Case(LaSVM(passes=5, tol=1e-8)),
-    "pa": Case(PassiveAggressive(n_folds=2)),
+    "pa": Case(PassiveAggressive(cv=2)),
     "tree": Case(TreeNetwork(C=1.0, label_penalty=0.1)),
     "trees": Case(TreeMixture(C=1.0, label_penalty=0.1, n_components=2)),
     "chains": Case(ChainMixture(C=1.0, label_penalty=0.1, n_components=2)),

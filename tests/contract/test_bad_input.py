@@ -106,10 +106,8 @@ BAD_PARAMETERS = {
         for name in (
             "n_neighbors",
             "n_estimators",
-            "n_folds",
             "passes",
             "max_iter",
-            "max_steps",
             "window",
         )
     },

@@ -123,10 +123,10 @@ _RELEVANCE = {
     ),
     "stacked-labels": touches(
         "determinism edge_cases weights",
-        StackedBinaryRelevance(outputs="label", n_folds=3, **_FIXED),
+        StackedBinaryRelevance(outputs="label", cv=3, **_FIXED),
     ),
-    "stacked-seen": touches("determinism weights", StackedBinaryRelevance(n_folds=1, **_FIXED)),
-    "stacked-cv": touches("determinism edge_cases weights", StackedBinaryRelevance(n_folds=3)),
+    "stacked-seen": touches("determinism weights", StackedBinaryRelevance(cv=1, **_FIXED)),
+    "stacked-cv": touches("determinism edge_cases weights", StackedBinaryRelevance(cv=3)),
     "iblr-cv": touches(
         "determinism edge_cases",
         InstanceBasedLogistic(n_neighbors=3),
@@ -304,16 +304,16 @@ _OTHERS = {
         PairwiseCRF(likelihood="pseudo", max_edges=3, **_FIXED),
     ),
     "mmoc-cv": touches("weights", MaxMarginOutputCoding(margin_weight=10.0)),
-    # Takes seconds; tests/baselines has the choice by rows left out, and its weights.
+    # Takes seconds; tests/rivals has the choice by rows left out, and its weights.
     "mmoc-margin-cv": touches("", MaxMarginOutputCoding()),
     "mmoc-codes": touches(
         "edge_cases",
         MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0, n_codes=2),
     ),
-    "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(n_folds=2)),
+    "svm-cv": touches("determinism edge_cases weights", ThresholdedSVM(cv=2)),
     "svm-fixed": touches("answers edge_cases", ThresholdedSVM(C=1.0, decision="fixed")),
     "lasvm-rbf": touches("inputs edge_cases persistence", LaSVM(kernel="rbf", passes=5, tol=1e-8)),
-    "pa-batch": touches("determinism weights", PassiveAggressive(tuned_with="batch", n_folds=2)),
+    "pa-batch": touches("determinism weights", PassiveAggressive(tuned_with="batch", cv=2)),
     "online-independent": touches(
         "answers determinism persistence",
         BayesianOnlineClassifier(coupled=False, decision="subset"),

@@ -19,7 +19,7 @@ from labelweave.data.numbered_names import NumberedNames
 from labelweave.data.row_text import RowStream, read_svmlight, read_xmc
 from labelweave.data.tables import read_csv, read_parquet
 from labelweave.models.online import StreamLearner
-from labelweave.models.online.memory import check_room
+from labelweave.models.online.panels import check_room
 
 SMALL = Limits(memory=2**20)
 

@@ -42,7 +42,7 @@ MODELS = {
     "size of a mixture": ChainMixture(
         settings=MixtureSettings(max_components=2, cv=1, patience=1), **FIXED
     ),
-    "stack": StackedBinaryRelevance(n_folds=3, **FIXED),
+    "stack": StackedBinaryRelevance(cv=3, **FIXED),
     "field": PairwiseCRF(**FIXED),
 }
 EACH = pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))

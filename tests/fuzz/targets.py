@@ -24,7 +24,8 @@ from labelweave import (
 from labelweave._common.files import DamagedFileError
 from labelweave.data.arff import read_arff
 from labelweave.data.row_text import RowStream, read_svmlight, read_xmc
-from labelweave.models.online import OnlineSettings, StreamLearner
+from labelweave.models.online import StreamLearner
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from labelweave.models.predictions import predict_labels, predict_marginals
 from tests.fuzz.mutations import damaged, forged
@@ -138,8 +139,8 @@ def joint(rng: random.Random, folder: Path) -> None:
 def online(rng: random.Random, folder: Path) -> None:
     """Learn from rows as extreme as numbers can be: the posterior consists of numbers."""
     draw = np.random.default_rng(rng.getrandbits(32))
-    settings = OnlineSettings(coupled=rng.random() < 0.5, forgetting=rng.choice([0.0, 0.1]))
-    state = OnlineState(4, 5, settings=settings)
+    settings = ProbitModel.of(coupled=rng.random() < 0.5, forgetting=rng.choice([0.0, 0.1]))
+    state = OnlineState(4, 5, model=settings)
     for _ in range(3):
         X = draw.choice(EXTREMES, size=(6, 4))
         state.update(X, draw.integers(-1, 2, size=(6, 5)), rng.choice([1, 2]))

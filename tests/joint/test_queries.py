@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from labelweave.joint import ChainJoint, FieldJoint, IndependentJoint, MixtureJoint, TreeJoint
 from labelweave.joint.events import (
-    And,
+    Compound,
     Count,
     Literal,
-    Or,
     Query,
     conjunction,
     disjunction,
@@ -279,22 +278,30 @@ def test_impossible_conditions_have_no_probability():
 A, B, C = (Literal(label, 1) for label in range(3))
 
 
+def every(*parts):
+    return Compound(parts, every=True)
+
+
+def some(*parts):
+    return Compound(parts, every=False)
+
+
 @pytest.mark.parametrize(
     ("text", "event"),
     [
-        ("a and b or c", Or((And((A, B)), C))),
-        ("a and (b or c)", And((A, Or((B, C))))),
-        ("a, b or c", And((A, Or((B, C))))),
-        ("not a and b", And((Literal(0, 0), B))),
+        ("a and b or c", some(every(A, B), C)),
+        ("a and (b or c)", every(A, some(B, C))),
+        ("a, b or c", every(A, some(B, C))),
+        ("not a and b", every(Literal(0, 0), B)),
         ("not not a", A),
-        ("not (a or count<2)", And((Literal(0, 0), Count(">=", 2)))),
+        ("not (a or count<2)", every(Literal(0, 0), Count(">=", 2))),
         ("a=0", Literal(0, 0)),
         ("a == 1", A),
         ("a!=0", A),
-        ("'a' and \"b\"", And((A, B))),
+        ("'a' and \"b\"", every(A, B)),
         ("2", C),
         ("P(a)", A),
-        (" P ( a , b ) ", And((A, B))),
+        (" P ( a , b ) ", every(A, B)),
         ("a and a", A),
     ],
 )
@@ -306,7 +313,7 @@ def test_quotes_reach_every_name():
     names = ("count", "P", "a b", "x|y", "it's", 'say "no"', "back\\slash", "ünï", "1", "a\nb")
     for label, name in enumerate(names):
         assert parse_query(quoted(name), len(names), names).event == Literal(label, 1)
-    assert parse_query("P and ünï", len(names), names).event == And((Literal(1, 1), Literal(7, 1)))
+    assert parse_query("P and ünï", len(names), names).event == every(Literal(1, 1), Literal(7, 1))
     assert parse_query("P(P)", len(names), names).event == Literal(1, 1)
 
 

@@ -293,7 +293,7 @@ def test_empty_columns_take_no_memory():
     narrow = sp.csr_array(X)
     wide = sp.csr_array((narrow.data, narrow.indices, narrow.indptr), (40, 10**7))
     mask = np.zeros((3, 3), bool)
-    folds = cross_validation.Folds.of(make_problems(wide, T, mask), 3, 0, 1)
+    folds = cross_validation.Folds.of(make_problems(wide, T, mask), 0, 1)
     assert folds.problems.X.shape == (40, 5)
     chosen, expected = (choose_penalties(make_problems(each, T, mask)) for each in (wide, narrow))
     assert_same_choice(chosen, expected)

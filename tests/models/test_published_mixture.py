@@ -101,7 +101,7 @@ def test_no_penalty_next_to_the_held_out_one_is_better(size):
 
     def validation(C):
         given = replace(learner, penalties=PenaltyChoice(C, 1.0))
-        return compare_sizes(given, None if size == "auto" else size).validation
+        return compare_sizes(given, None if size == "auto" else size).best.validation
 
     around = [validation(model.C_ * 10.0**step) for step in (-0.5, 0.0, 0.5)]
     assert around[1] == max(around)

@@ -207,11 +207,11 @@ def test_streams_have_no_rows_to_hold_out():
 
 @pytest.mark.parametrize("decision", ["macro_f1", "micro_f1"])
 def test_scores_are_tuned_as_probabilities_are(decision):
-    model = ThresholdedSVM(C=1.0, n_folds=2, decision=decision).fit(X, Y)
+    model = ThresholdedSVM(C=1.0, cv=2, decision=decision).fit(X, Y)
     same = set(model.thresholds_)
     assert len(same) == (1 if decision == "micro_f1" else 3)
     if decision == "macro_f1":
-        scut = ThresholdedSVM(C=1.0, n_folds=2).fit(X, Y)
+        scut = ThresholdedSVM(C=1.0, cv=2).fit(X, Y)
         np.testing.assert_array_equal(scut.thresholds_, model.thresholds_)
 
 

@@ -23,12 +23,6 @@ class Fold(NamedTuple):
     held_out: Positions
 
 
-def has_splits(cv: Any) -> bool:
-    """Whether `cv` is a splitter or a list of splits, which count the rows one by one."""
-    is_splitter = not isinstance(cv, str | type) and hasattr(cv, "split")
-    return is_splitter or isinstance(cv, list)
-
-
 def check_folds(cv: Any, *, share: bool = False, otherwise: str = "") -> Any:
     """Return `cv`, if it is a number of folds, a splitter or a list of (train, test).
 
@@ -44,6 +38,20 @@ def check_folds(cv: Any, *, share: bool = False, otherwise: str = "") -> Any:
     return check_whole_number(
         cv, "cv", 2, otherwise=f"{named}a splitter, a list of at least one (train, test)"
     )
+
+
+def has_splits(cv: Any) -> bool:
+    """Whether `cv` is a splitter or a list of splits, which count rows of weight zero, too."""
+    return isinstance(cv, list) or (not isinstance(cv, str | type) and hasattr(cv, "split"))
+
+
+def deal_kept(
+    cv: Any, X: Any, labels: Labels, weight: Floats, seed: int
+) -> tuple[Positions, list[Fold]]:
+    """Return the rows of positive weight, and the folds of `deal` as positions among them."""
+    place = np.cumsum(weight > 0) - 1
+    folds = deal(cv, X, labels, weight, seed)
+    return np.flatnonzero(weight), [Fold(place[fold.train], place[fold.held_out]) for fold in folds]
 
 
 def deal(cv: Any, X: Any, labels: Labels, weight: Floats | None, seed: int) -> list[Fold]:

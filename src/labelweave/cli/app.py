@@ -17,9 +17,9 @@ from typer.core import TyperGroup
 
 from labelweave.cli.compare import compare, report
 from labelweave.cli.data import convert, datasets
-from labelweave.cli.errors import CommandError
 from labelweave.cli.explain import dependence, explain, explore
 from labelweave.cli.fit import fit, tree
+from labelweave.cli.options import CommandError
 from labelweave.cli.outputs import COMMAND_LINE
 from labelweave.cli.predict import ask, evaluate, predict
 from labelweave.cli.reproduce import reproduce
@@ -173,3 +173,8 @@ COMMANDS = (
 )
 for command in COMMANDS:
     app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``labelweave`` command."""
+    app(prog_name="labelweave")

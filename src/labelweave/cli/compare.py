@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import WorkFailedError, argument
 from labelweave.cli.inputs import (
     announce_preprocessing,
     chosen_metrics,
@@ -27,6 +26,8 @@ from labelweave.cli.options import (
     ReadOptions,
     ScaleOption,
     SeedOption,
+    WorkFailedError,
+    argument,
     reads_data,
     scale_of,
 )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import load_dataset
 from labelweave.cli.options import (
+    BadInputError,
     IgnoreOption,
     LabelsOption,
     MaxFeaturesOption,
@@ -18,6 +18,7 @@ from labelweave.cli.options import (
     MaxMemoryOption,
     ReadOptions,
     ZeroBasedFlag,
+    argument,
 )
 
 if TYPE_CHECKING:

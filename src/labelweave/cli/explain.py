@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelweave.cli.compare import read_comparison
-from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import (
     check_row,
     classifier_with_joint,
@@ -20,12 +19,14 @@ from labelweave.cli.inputs import (
     read_features,
 )
 from labelweave.cli.options import (
+    BadInputError,
     DatasetArgument,
     ModelArgument,
     ReadOptions,
     RowsArgument,
     TableOption,
     TrustOption,
+    argument,
     reads_rows,
 )
 from labelweave.cli.outputs import check_writable, write_table

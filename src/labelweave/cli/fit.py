@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import (
     announce_preprocessing,
     load_dataset,
@@ -19,11 +18,14 @@ from labelweave.cli.inputs import (
     report_guess,
 )
 from labelweave.cli.options import (
+    BadInputError,
     ClusterOption,
     DatasetArgument,
     ReadOptions,
     ScaleOption,
     SeedOption,
+    WorkFailedError,
+    argument,
     reads_data,
     scale_of,
 )

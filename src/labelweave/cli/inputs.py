@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.options import ReadOptions
+from labelweave.cli.options import BadInputError, ReadOptions, argument
 
 if TYPE_CHECKING:
     import pandas as pd

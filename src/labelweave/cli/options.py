@@ -1,4 +1,7 @@
-"""Arguments and options that commands share.
+"""Arguments and options that commands share, and the errors that name them.
+
+Exit codes are 0 for success, 1 for failure, 2 for invalid input or usage, 130 for an interruption
+and 141 if nobody reads the output.
 
 Typer has no groups of options, so `reads_data` and `reads_rows` add the options for reading files
 to the signatures of commands.
@@ -8,17 +11,50 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from labelweave.cli.errors import argument
-
 if TYPE_CHECKING:
     from labelweave.data.files import Limits
+
+
+class CommandError(Exception):
+    """An error that ends a command with a message instead of a traceback."""
+
+    exit_code = 1
+
+
+class BadInputError(CommandError):
+    """The input is invalid."""
+
+    exit_code = 2
+
+
+class WorkFailedError(CommandError):
+    """The input is valid, but the command failed."""
+
+
+@contextmanager
+def argument(name: str) -> Iterator[None]:
+    """Turn the library's errors about a value into a :class:`BadInputError` for the argument."""
+    try:
+        yield
+    except (ValueError, OSError, ImportError) as error:
+        raise BadInputError(f"{name}: {_with_option_names(error)}") from error
+
+
+def _with_option_names(error: Exception) -> str:
+    """Return a message of the library with options in place of Python arguments."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    text = " ".join(str(error).split()) or type(error).__name__
+    return re.sub(r"\blabels='([^']*)'", r"--labels '\1'", text)
 
 
 DatasetArgument = Annotated[

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
+from labelweave.cli.options import BadInputError, WorkFailedError, argument
 
 if TYPE_CHECKING:
     import pandas as pd

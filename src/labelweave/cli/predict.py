@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import (
     chosen_metrics,
     classifier_with_joint,
@@ -18,6 +17,7 @@ from labelweave.cli.inputs import (
     read_features,
 )
 from labelweave.cli.options import (
+    BadInputError,
     DatasetArgument,
     MetricsOption,
     ModelArgument,
@@ -25,6 +25,8 @@ from labelweave.cli.options import (
     RowsArgument,
     TableOption,
     TrustOption,
+    WorkFailedError,
+    argument,
     reads_rows,
 )
 from labelweave.cli.outputs import SCORE_FORMATS, check_writable, write_scores, write_table

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labelweave.cli.errors import WorkFailedError, argument
-from labelweave.cli.options import ClusterOption, JobsOption
+from labelweave.cli.options import ClusterOption, JobsOption, WorkFailedError, argument
 from labelweave.cli.outputs import COMMAND_LINE, check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:

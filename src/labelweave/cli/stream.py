@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.options import (
+    BadInputError,
     ClusterOption,
     MaxFeaturesOption,
     MaxLabelsOption,
     MaxMemoryOption,
     ReadOptions,
     SeedOption,
+    WorkFailedError,
     ZeroBasedFlag,
+    argument,
 )
 from labelweave.cli.outputs import check_writable, resumable, workers
 
@@ -178,7 +180,7 @@ def _online_model(method: str, seed: int) -> BayesianOnlineClassifier:
     model = make_method(method, seed=seed)
     if not isinstance(model, BayesianOnlineClassifier):
         raise ValueError(f"{method} cannot learn from a stream; use bomc-cmn")
-    model.settings()  # checks the options
+    model.probit_model()  # checks the options
     return model
 
 
@@ -219,9 +221,7 @@ class _Run:
             if self.restart:
                 remove(checkpoint)
             with argument("FILE"):
-                learner = StreamLearner(
-                    source, self.model.settings(), checkpoint=checkpoint, **options
-                )
+                learner = StreamLearner(source, self.model, checkpoint=checkpoint, **options)
             _learn(learner, started)
             seconds = time.perf_counter() - started
             self._save(learner, source.first_feature)
@@ -246,9 +246,9 @@ class _Run:
                     place += f"partition {learner.n_done} of {len(learner.partitions)}"
                     show(f"{place}: {_figures(learner, time.perf_counter() - started)}")
 
-                settings, reading = self.model.settings(), self.reading
+                model, reading = self.model.probit_model(), self.reading
                 learner = PartitionedLearner(
-                    files, settings, engine, checkpoint=folder, options=reading, **options
+                    files, model, engine, checkpoint=folder, options=reading, **options
                 )
                 learner.run(advance)
                 if not learner.label_names:

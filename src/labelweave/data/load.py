@@ -15,15 +15,20 @@ import numpy as np
 
 from labelweave._common.arrays import Indices
 from labelweave.data.arff import read_arff
-from labelweave.data.catalogue import ENTRIES, CatalogueEntry, find_entry, is_in_catalogue
+from labelweave.data.catalogue import (
+    ENTRIES,
+    CatalogueEntry,
+    data_folder,
+    find_entry,
+    is_in_catalogue,
+    local_files,
+)
 from labelweave.data.columns import LabelSpec, split_names
 from labelweave.data.dataset import Dataset
 from labelweave.data.download import (
     cache_file,
-    data_folder,
     download,
     load_from_cache,
-    local_files,
     save_to_cache,
 )
 from labelweave.data.files import FilePath, Limits, display_path, uncompressed_name

@@ -20,6 +20,7 @@ from labelweave.joint.capabilities import (
     VectorLists,
 )
 from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED, row_blocks, tables
+from labelweave.joint.results import Rows, assembled
 
 # What may still improve a row that the search could not settle: of a chain, and of other forms.
 OF_CHAINS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
@@ -33,15 +34,14 @@ class Auto(Inference):
     """Exact where that is cheap, the best of several strategies elsewhere.
 
     This is the search of ``joint.mode()`` and, by default, of every `predict`. Chains are searched
-    best-first; most rows of chains fitted to data are settled, and certified optimal, within a few
-    nodes per label. Rows that are not settled within the budget are enumerated up to 20 unknown
-    labels (16 if only Python can evaluate the conditionals); those of more labels get the best
-    vector of all strategies that scale. With linear conditionals, a second search under a
-    relaxation of all couplings at once then looks for a proof; the mode's ``gap`` says how far from
-    optimal a row may still be. Mixtures merge their components' lists, and fields with cycles are
-    enumerated up to 16 unknown labels and searched by branch and bound beyond; rows that these
-    searches leave open are enumerated up to 20 unknown labels and annealed beyond. Other forms are
-    solved in closed form or by enumeration, and greedily beyond 20 unknown labels.
+    best-first; most rows of chains fitted to data are proven within a few nodes per label. Rows
+    left open are enumerated up to 20 unknown labels (16 if only Python can evaluate the
+    conditionals); those of more labels get the best vector of all strategies that scale, and with
+    linear conditionals a second search under a relaxation of all couplings looks for a proof.
+    Mixtures merge their components' lists, and fields with cycles are enumerated up to 16 unknown
+    labels and searched by branch and bound beyond; rows left open are enumerated up to 20 unknown
+    labels and annealed beyond. Other forms are solved in closed form or by enumeration, and
+    greedily beyond 20 unknown labels. The mode's ``gap`` says how far from optimal a row may be.
 
     Parameters
     ----------
@@ -88,7 +88,8 @@ class Auto(Inference):
         found = self._searched(rest) if isinstance(rest, BoundedSearch) else Greedy()(rest)
         if not few.any():
             return found
-        return Mode.assembled([(few, Exhaustive(MAX_SEARCHED)(joint[few])), (~few, found)])
+        enumerated = Exhaustive(MAX_SEARCHED)(joint[few])
+        return assembled(joint.n_rows, [(few, enumerated), (~few, found)])
 
     def _searched(self, joint: JointDistribution) -> Mode:
         """Return the modes that a search finds, and the best of several strategies elsewhere."""
@@ -143,25 +144,21 @@ def top_vectors(joint: JointDistribution, k: int) -> Ranked:
     few = ~found.exact & (base.n_unknown <= MAX_ENUMERATED)
     if not few.any():
         return joint.restated(found)
-    labels, log_prob = found.labels.copy(), found.log_prob.copy()
-    bound, table = found.upper_bound.copy(), _from_tables(base[few], k)
-    labels[few], log_prob[few], bound[few] = table.labels, table.log_prob, table.upper_bound
-    return joint.restated(Ranked(labels, log_prob, bound))
+    parts: list[tuple[Rows, Ranked]] = [(slice(None), found), (few, _from_tables(base[few], k))]
+    return joint.restated(assembled(base.n_rows, parts))
 
 
 def _from_tables(joint: JointDistribution, k: int) -> Ranked:
     """Return the k best vectors: of few labels from tables, of others from lists."""
-    labels = np.empty((joint.n_rows, k, joint.n_labels), dtype=np.int8)
-    log_prob, bound = np.empty((joint.n_rows, k)), np.empty(joint.n_rows)
     small = joint.n_unknown <= MAX_ENUMERATED
     few, many = np.flatnonzero(small), np.flatnonzero(~small)
     parts = [(few[rows], table.top(k)) for rows, table in tables(joint[few])]
     # A search holds some multiple of the vectors it returns, and at least some hundred per row.
     blocks = row_blocks(len(many), 4 * (k + 64) * joint.n_labels)
     parts += [(many[block], _listed(joint[many[block]], k)) for block in blocks]
-    for at, part in parts:
-        labels[at], log_prob[at], bound[at] = part.labels, part.log_prob, part.upper_bound
-    return Ranked(labels, log_prob, bound)
+    if not parts:  # no rows: only the shape matters
+        return Ranked.padded(joint.known[:, None], np.empty((0, 1)), k, -np.inf)
+    return assembled(joint.n_rows, parts)
 
 
 def _listed(joint: JointDistribution, k: int) -> Ranked:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -23,7 +24,8 @@ from labelweave._core import native
 from labelweave.inference.strategy import Inference
 from labelweave.joint import Estimate, JointDistribution, Mode
 from labelweave.joint.capabilities import ChainRule, greedy_mode
-from labelweave.joint.conditionals import Conditionals, grid_log_odds
+from labelweave.joint.chain import Conditionals
+from labelweave.joint.conditionals import grid_log_odds
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.quantities import (
     QUANTITIES,
@@ -31,19 +33,20 @@ from labelweave.joint.quantities import (
     bernoulli_log_prob,
     mean_from_draws,
     probability_from_draws,
+    shape,
 )
 
 
-def estimate_from_chain(
+def mean_of_walks(
     joint: JointDistribution, samples: Labels, quantity: Quantity, walks: int
-) -> Estimate:
-    """Return the mean over ``samples`` (n, k, L): ``walks`` of equal length, one after the other.
+) -> tuple[Floats, Floats]:
+    """Return the mean over ``samples`` (n, k, L), walks of equal length, and its standard error.
 
     Each walk is cut into stretches of about √length states; the spread of their means gives the
-    error. That of a probability is never stated below one over the number of states: an event that
-    was never visited may still have about that probability.
+    error. For a probability it is at least one over the number of states: an event that was never
+    visited may still have about that probability.
     """
-    n, k, _ = samples.shape
+    k = samples.shape[1]
     length = k // walks
     n_stretches = max(2, int(np.sqrt(length)))
     means, sizes = [], []
@@ -58,10 +61,8 @@ def estimate_from_chain(
     spread = np.einsum("s,s...->...", weight, (np.stack(means) - value) ** 2) / (count - 1)
     error = np.sqrt(spread)
     if quantity == "entropy":
-        error = np.hypot(error, joint.log_prob_error())
-    else:
-        error = np.maximum(error, 1 / k)
-    return Estimate(value, error, np.zeros(n, dtype=np.bool_))
+        return value, np.hypot(error, joint.log_prob_error())
+    return value, np.maximum(error, 1 / k)
 
 
 def _mean(joint: JointDistribution, samples: Labels, quantity: Quantity) -> Floats:
@@ -80,18 +81,11 @@ IMPOSSIBLE = -1e8
 
 @dataclass(frozen=True)
 class Run:
-    """What a run visited.
+    """The states that a run visited.
 
-    Attributes
-    ----------
-    last : (n, L) int8 array
-        The state after the last sweep.
-    best : (n, L) int8 array
-        The most probable state visited, the start included.
-    best_gain : (n, sweeps) array
-        Log-probability of the best state so far above that of the start, after each sweep.
-    samples : (n, kept, L) int8 array
-        The states after the last ``kept`` sweeps.
+    ``last`` and ``best`` (n, L) are the state after the last sweep and the most probable one, the
+    start included; ``best_gain`` (n, sweeps) is the log-probability of the best state so far above
+    the start's; ``samples`` (n, kept, L) are the states after the last sweeps.
     """
 
     last: Labels
@@ -99,49 +93,26 @@ class Run:
     best_gain: Floats
     samples: Labels
 
-
-def run(
-    joint: JointDistribution,
-    start: Labels,
-    seed: int,
-    first_draw: int,
-    sweeps: int,
-    kept: int,
-    *,
-    random_scan: bool = False,
-) -> Run:
-    """Run the sampler in the fastest way the distribution allows."""
-    linear = isinstance(joint, ChainRule) and joint.conditionals.linear is not None
-    if linear and not random_scan:
-        return run_linear(joint, start, seed, first_draw, sweeps, kept)
-    return run_general(joint, start, seed, first_draw, sweeps, kept, random_scan=random_scan)
+    @staticmethod
+    def begun(start: Labels, sweeps: int, kept: int) -> Run:
+        """Return the arrays of a run, still to be filled."""
+        n, n_labels = start.shape
+        samples = np.empty((n, kept, n_labels), dtype=np.int8)
+        return Run(start.copy(), start.copy(), np.zeros((n, sweeps)), samples)
 
 
 def run_linear(
     joint: JointDistribution, start: Labels, seed: int, first_draw: int, sweeps: int, kept: int
 ) -> Run:
     """Algorithm 2: the scores are kept, and changed when a label flips."""
-    linear = joint.conditionals.linear if isinstance(joint, ChainRule) else None
-    if not isinstance(joint, ChainRule) or linear is None:
-        raise TypeError(f"a compiled run needs linear conditionals; got {joint!r}")
-    n, n_labels = start.shape
-    last, best = start.copy(), start.copy()
-    best_gain = np.zeros((n, sweeps))
-    samples = np.empty((n, kept, n_labels), dtype=np.int8)
-    native.chain_gibbs(
-        *linear,
-        joint.conditionals.order,
-        joint.known,
-        joint.row_ids,
-        seed,
-        first_draw,
-        last,
-        best,
-        best_gain,
-        samples,
-        joint.n_threads,
-    )
-    return Run(last, best, best_gain, samples)
+    assert isinstance(joint, ChainRule)
+    conditionals, found = joint.conditionals, Run.begun(start, sweeps, kept)
+    assert conditionals.linear is not None
+    keys = (joint.known, joint.row_ids, seed, first_draw)
+    outputs = (found.last, found.best, found.best_gain, found.samples)
+    kernel: Callable[..., None] = native.chain_gibbs
+    kernel(*conditionals.linear, conditionals.order, *keys, *outputs, joint.n_threads)
+    return found
 
 
 def run_general(
@@ -156,10 +127,9 @@ def run_general(
 ) -> Run:
     """Algorithm 1: every log-odds is found anew from the conditionals, or from whole vectors."""
     order, log_odds = _conditional_log_odds(joint)
-    y, best = start.copy(), start.copy()
+    found = Run.begun(start, sweeps, kept)
+    y = found.last
     gain, highest = np.zeros(len(y)), np.zeros(len(y))
-    best_gain = np.zeros((len(y), sweeps))
-    samples = np.empty((len(y), kept, joint.n_labels), dtype=np.int8)
     uniforms = np.empty(y.shape)
     for sweep in range(sweeps):
         native.fill_uniform(seed, joint.row_ids, first_draw + sweep, uniforms, joint.n_threads)
@@ -171,11 +141,11 @@ def run_general(
             gain += np.where(flips, np.where(y[:, label] == 1, -z, z), 0.0)
             y[flips, label] ^= 1
             better = gain > highest + TIE
-            best[better], highest[better] = y[better], gain[better]
-        best_gain[:, sweep] = highest
+            found.best[better], highest[better] = y[better], gain[better]
+        found.best_gain[:, sweep] = highest
         if sweep >= sweeps - kept:
-            samples[:, sweep - (sweeps - kept)] = y
-    return Run(y, best, best_gain, samples)
+            found.samples[:, sweep - (sweeps - kept)] = y
+    return found
 
 
 def _scan(order: Indices, random: np.random.Generator | None) -> list[tuple[int, int]]:
@@ -222,11 +192,6 @@ def _both(y: Labels, label: int) -> Labels:
 def _difference(both: Labels, log_prob: Callable[[Labels], Floats]) -> Floats:
     value = np.maximum(log_prob(both), IMPOSSIBLE * both.shape[2])
     return np.asarray(value[:, 1] - value[:, 0])
-
-
-STARTS = ("greedy", "random")
-KEEPS = ("best", "last")
-SCANS = ("systematic", "random")
 
 
 @dataclass(frozen=True)
@@ -284,9 +249,9 @@ class Gibbs(Inference):
         check_whole_number(self.restarts, "restarts", 1)
         if self._length * self.restarts >= 2**32:
             raise ValueError("sweeps, burn_in and restarts must make less than 2^32 sweeps in all")
-        check_choice(self.start, "start", STARTS)
-        check_choice(self.keep, "keep", KEEPS)
-        check_choice(self.scan, "scan", SCANS)
+        check_choice(self.start, "start", ("greedy", "random"))
+        check_choice(self.keep, "keep", ("best", "last"))
+        check_choice(self.scan, "scan", ("systematic", "random"))
 
     @property
     def _length(self) -> int:
@@ -308,11 +273,8 @@ class Gibbs(Inference):
     def trace(self, joint: JointDistribution, /) -> Floats:
         """Return the log-probability of the best vector so far: at the start and after every sweep.
 
-        Returns
-        -------
-        (n, 1 + restarts (burn_in + sweeps)) array
-            The walks one after the other. ``np.exp(trace).mean(axis=0)`` is the curve by which
-            convergence is judged.
+        The (n, 1 + restarts (burn_in + sweeps)) array has the walks one after the other. The curve
+        by which convergence is judged is ``np.exp(trace).mean(axis=0)``.
 
         Examples
         --------
@@ -333,14 +295,6 @@ class Gibbs(Inference):
 
         Successive states are alike; `estimate` accounts for that. Independent draws of an
         unconditioned chain are cheaper from ``joint.sample``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from labelweave.joint import ChainJoint
-        >>> joint = ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
-        >>> Gibbs(sweeps=500, burn_in=10, restarts=2).sample(joint).shape
-        (1, 1000, 2)
         """
         walks = [walk for _, walk in self._walks(joint, greedy_mode(joint), kept=self.sweeps)]
         return np.concatenate([walk.samples for walk in walks], axis=1)
@@ -372,30 +326,25 @@ class Gibbs(Inference):
             raise ValueError(f"sweeps must be at least 2 to estimate; got {self.sweeps}")
         cells = self.restarts * self.sweeps * joint.n_labels
         seeded = replace(self, random_state=resolve_seed(self.random_state))
-        parts = [
-            estimate_from_chain(joint[block], seeded.sample(joint[block]), quantity, self.restarts)
-            for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]
-        ]
-        return Estimate(
-            np.concatenate([part.value for part in parts]),
-            np.concatenate([part.standard_error for part in parts]),
-            np.concatenate([part.exact for part in parts]),
-        )
+        value = np.empty(shape(joint, quantity))
+        error = np.empty_like(value)
+        for block in row_blocks(joint.n_rows, cells):
+            part, samples = joint[block], seeded.sample(joint[block])
+            value[block], error[block] = mean_of_walks(part, samples, quantity, self.restarts)
+        return Estimate(value, error, np.zeros(joint.n_rows, dtype=np.bool_))
 
     def _walks(
         self, joint: JointDistribution, greedy: Mode, kept: int
     ) -> Iterator[tuple[Labels, Run]]:
-        """Every restart: its start and what it visited."""
+        """Yield the start of every restart, and what it visited."""
+        linear = isinstance(joint, ChainRule) and joint.conditionals.linear is not None
+        run: Callable[..., Run] = run_linear if linear else run_general
+        if self.scan == "random":
+            run = partial(run_general, random_scan=True)
         seed = resolve_seed(self.random_state)
         for restart in range(self.restarts):
-            begin = self._begin(joint, greedy, seed, restart)
-            first_draw = restart * self._length
-            drawn = self.scan == "random"
-            walk = run(joint, begin, seed, first_draw, self._length, kept, random_scan=drawn)
-            yield begin, walk
-
-    def _begin(self, joint: JointDistribution, greedy: Mode, seed: int, restart: int) -> Labels:
-        if self.start == "greedy":
-            return greedy.labels
-        # A stream of its own, so that no number decides a start and a sweep.
-        return joint.sample(1, derive_seed(seed, 2 + restart))[:, 0]
+            start = greedy.labels
+            if self.start == "random":
+                # A stream of its own, so that no number decides a start and a sweep.
+                start = joint.sample(1, derive_seed(seed, 2 + restart))[:, 0]
+            yield start, run(joint, start, seed, restart * self._length, self._length, kept)

@@ -12,7 +12,7 @@ from labelweave._common.checks import check_whole_number
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode
 from labelweave.joint.capabilities import ChainRule, greedy_mode, missing_capability
-from labelweave.joint.conditionals import Conditionals
+from labelweave.joint.chain import Conditionals
 from labelweave.joint.enumeration import row_blocks
 
 

@@ -25,20 +25,16 @@ TIE = 1e-9
 class Annealing(Inference):
     """The best vector visited by a random walk of single flips that cools down.
 
-    The walk starts from the greedy vector, for a mixture the best of its components' (of trees,
-    lists and independent labels, their modes), so the result is never worse than that. Each step
-    proposes to flip one label; a flip that lowers log P(y) by d is taken with probability
-    exp(-d / T). The temperature T falls by ``cooling`` at every step and is set back every
-    ``reanneal`` steps. The upper bound is the one of the greedy search; `BestFirst` proves
-    the modes of mixtures unless its budget ends first.
+    The walk starts from the `Greedy` vector, so the result is never worse than that, and shares its
+    upper bound. Each step proposes to flip one label; a flip that lowers log P(y) by d is taken
+    with probability exp(-d / T). The temperature T falls by ``cooling`` at every step and is set
+    back every ``reanneal`` steps.
 
-    Vectors that compete for the mode differ by fractions of a nat, so that is where temperatures
-    have to end: by default each round goes from 0.5 to 0.02. ``Annealing.preset("published")`` is
-    the schedule of the authors of the mixture of trees, from 100 to 8: nearly every flip is taken,
-    and the walk finds little beyond its start.
-
-    Mixtures of trees and of independent labels are walked in compiled code, where a flip costs what
-    depends on it; for other distributions every flip takes the probability of a whole vector.
+    Vectors that compete for the mode differ by fractions of a nat, so temperatures have to end
+    there: by default each round goes from 0.5 to 0.02. ``Annealing.preset("published")`` is the
+    schedule of the authors of the mixture of trees, from 100 to 8: nearly every flip is taken, and
+    the walk finds little beyond its start. Mixtures of trees and of independent labels are walked
+    in compiled code; for other distributions every flip takes the probability of a whole vector.
 
     Parameters
     ----------
@@ -51,8 +47,7 @@ class Annealing(Inference):
     cooling : float, default=0.935
         Factor of the temperature from one step to the next.
     random_state : int, Generator, RandomState or None, default=0
-        Random numbers belong to (seed, row id, step): the same rows get the same walks in any
-        batch. None counts as 0.
+        As in `Gibbs`.
 
     Examples
     --------
@@ -143,8 +138,7 @@ class MonteCarlo(Inference):
     samples : int, default=100
         Draws for each row.
     seed : int, default=0
-        Random numbers belong to (seed, row, draw, label): the same rows get the same draws in any
-        batch.
+        Random numbers belong to (seed, row id, draw, label).
 
     Examples
     --------

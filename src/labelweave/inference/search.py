@@ -31,9 +31,8 @@ UNLIMITED = 2**63
 class Greedy(Inference):
     """Label by label, the likelier value given the values chosen before.
 
-    Chains go along their order; trees, lists of vectors and independent labels give their mode,
-    which costs no more; a mixture takes the best of its components' greedy vectors. The result is
-    not always the mode, but the bound says how far from it the result can be.
+    Chains go along their order; forms with a closed mode give it, and a mixture takes the best of
+    its components' greedy vectors. The bound says how far from the mode the result can be.
 
     Examples
     --------
@@ -83,12 +82,10 @@ class Beam(Inference):
     """The best vector found when the most probable prefixes survive each label of a chain.
 
     A width of one is greedy inference. Every vector that is missed was dropped at some label; the
-    best of what was dropped bounds the mode, so wide beams often come with a proof. Time grows in
+    best dropped prefix bounds the mode, so wide beams often come with a proof. Time grows in
     proportion to the width and, unlike that of `BestFirst`, does not depend on how hard a row is.
-
-    In a field of pairwise couplings those partial vectors survive that have the highest bounds. Of
-    a mixture, the beam is as many vectors of each component's list. All other forms get the mode
-    that `Auto` finds.
+    In a field those partial vectors survive that have the highest bounds, and a mixture takes as
+    many vectors of each component's list. All other forms get the mode that `Auto` finds.
 
     Parameters
     ----------
@@ -130,16 +127,11 @@ class BestFirst(Inference):
     prefix is left out when an upper bound shows that no continuation can win: with linear
     conditionals every later label is given the score its undecided predecessors allow at best,
     other conditionals give no bound but their prefix's own probability. Where a limit ends the
-    search, ``upper_bound`` is the best bound still open, and ``gap`` how much better the mode could
-    be at most.
+    search, ``upper_bound`` is the best bound still open.
 
-    *Fields* of pairwise couplings are searched by branch and bound, label by label. Of *mixtures*,
-    every component lists its vectors by decreasing probability, and each vector met is scored under
-    the whole mixture. What no list has shown yet has at most Σ_k λ_k P_k(current vector of list k):
-    as soon as the best vector seen reaches that, it is the mode (a threshold algorithm). Trees and
-    independent labels are walked vector by vector in compiled code; components of other forms give
-    longer and longer lists. Both know no limit but the budget. All other forms get the mode that
-    `Auto` finds.
+    *Fields* are searched by branch and bound, and *mixtures* by merging their components' lists (a
+    threshold algorithm: docs/design/math.md, section 3). Both know no limit but the budget. All
+    other forms get the mode that `Auto` finds.
 
     Parameters
     ----------
@@ -151,10 +143,9 @@ class BestFirst(Inference):
     seconds : float, optional
         Stop all rows after this time; the only limit that makes results depend on the machine.
     least : float, default=0.0
-        Follow only prefixes of at least this probability: the ε-approximate inference of
-        Dembczyński, Waegeman and Hüllermeier (2012). There are at most 1/least of them at each
-        label, so the work is bounded whatever the row. Where nothing survives, the result is the
-        greedy vector, or a better one that turned up on the way; ``least`` itself bounds the mode.
+        Follow only prefixes of at least this probability, at most 1/least at each label: the
+        ε-approximate inference of Dembczyński, Waegeman and Hüllermeier (2012). Where nothing
+        survives, the result is the greedy vector, or a better one that turned up on the way.
 
     Examples
     --------
@@ -206,10 +197,9 @@ class BestFirst(Inference):
 class Exhaustive(Inference):
     """The mode, proven by looking at every label vector that could be it.
 
-    For chains with linear conditionals it is `BestFirst` without a budget: branches that an upper
-    bound rules out are skipped, and few vectors are left to look at. ``prune=False`` enumerates all
-    2^L vectors, as exact inference for classifier chains was published; other forms are enumerated
-    in any case.
+    For chains with linear conditionals it is `BestFirst` without a budget. ``prune=False``
+    enumerates all 2^L vectors, as exact inference for classifier chains was published; other forms
+    are enumerated in any case.
 
     Parameters
     ----------

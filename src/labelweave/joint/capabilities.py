@@ -34,7 +34,7 @@ from labelweave._common.arrays import Floats
 from labelweave.joint.results import Mode, Ranked, certified
 
 if TYPE_CHECKING:
-    from labelweave.joint.conditionals import Conditionals
+    from labelweave.joint.chain import Conditionals
     from labelweave.joint.distribution import JointDistribution
     from labelweave.joint.tree import MixtureOfTrees
 
@@ -43,18 +43,10 @@ if TYPE_CHECKING:
 class Limits:
     """When a search for the mode stops before it has a proof.
 
-    Attributes
-    ----------
-    budget : int
-        Partial vectors looked at in each row; with 0, a search returns the vector it starts from.
-    epsilon : float
-        A row ends when its vector is proven to be within this many nats of the mode.
-    seconds : float
-        All rows end after this time.
-    least_log_prob : float
-        Vectors whose log-probability is not above this need not be found.
-    relaxed : bool
-        Whether to use the tighter and dearer bound, in forms that have one.
+    It looks at ``budget`` partial vectors of each row (with 0, it returns the vector it starts
+    from), a row ends when its vector is proven to be within ``epsilon`` nats of the mode, and
+    vectors whose log-probability is not above ``least_log_prob`` need not be found. ``relaxed``
+    asks for the tighter and dearer bound, in forms that have one.
     """
 
     budget: int
@@ -127,10 +119,7 @@ class Trees(Protocol):
 class Powers(Protocol):
     """P(y)^e, normalised, or a distribution near it that can be drawn from.
 
-    Attributes
-    ----------
-    exact_powers : bool
-        Whether the power is of the same form; otherwise it is positive wherever P is, and near P^e.
+    Unless ``exact_powers`` holds, the power is only near P^e, and positive wherever P is.
     """
 
     exact_powers: ClassVar[bool]

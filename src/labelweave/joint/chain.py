@@ -1,7 +1,7 @@
 """ChainJoint: P(y) = Π_j P(y_j | earlier labels), along an order of the labels.
 
-The chain rule holds for conditionals of any kind (`labelweave.joint.conditionals`), which the joint
-distribution holds. Evidence clamps labels: the conditionals of clamped labels become weights, and
+The chain rule holds for conditionals of any kind. These know nothing of the probability of evidence:
+the log-probability of a vector before conditioning is called its *log-joint*. Evidence clamps labels: the conditionals of clamped labels become weights, and
 only their *ancestors*, the labels they depend on, have to be summed over to normalise. All other
 labels are still drawn one after the other. So conditioning is exact while at most 16 unknown labels
 are ancestors of the evidence, and uses populations of weighted prefixes beyond. Quantities of long
@@ -10,7 +10,7 @@ chains come from such populations too. Formulas: docs/design/math.md, section 2.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self, Unpack
+from typing import ClassVar, Self, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from labelweave._common.checks import check_whole_number
 from labelweave._common.seeds import derive_seed
 from labelweave.joint import quantities
 from labelweave.joint.capabilities import Limits
-from labelweave.joint.conditionals import Conditionals, LogOdds, Populations, population_sizes
+from labelweave.joint.conditionals import LogOdds, Populations, population_sizes
 from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.joint.enumeration import MAX_ENUMERATED, Enumeration, patterns, row_blocks
 from labelweave.joint.function_chain import FunctionConditionals
@@ -38,6 +38,9 @@ from labelweave.joint.quantities import (
     resample,
 )
 from labelweave.joint.results import Mode, Ranked, certified
+
+# P(label | earlier labels) of each label of every row, in the ``order`` of the labels.
+Conditionals: TypeAlias = LinearConditionals | FunctionConditionals
 
 # Weighted vectors that stand for the ancestors of the evidence when these are too many for a table.
 POOL_SIZE = 1024
@@ -66,12 +69,11 @@ class ChainJoint(JointDistribution):
 
     Notes
     -----
-    At most 16 unknown labels are enumerated and exact. `mode` searches with an upper bound, which
-    always ends for up to 20 unknown labels and for most longer chains fitted to data. Rows left
-    open, such as those of flat chains, get a tighter bound from a relaxation of all couplings at
-    once, if at most 380 labels are unknown, and ``gap`` says what remains. Conditioning
-    is exact while at most 16 unknown labels influence the evidence; beyond that `log_prob` of a
-    conditioned chain carries the error that `evidence_log_prob` states.
+    `mode` searches with an upper bound, which always ends for up to 20 unknown labels and for most
+    longer chains fitted to data. Rows left open get a tighter bound from a relaxation of all
+    couplings at once, if at most 380 labels are unknown. Conditioning is exact while at most 16
+    unknown labels influence the evidence; beyond that `log_prob` of a conditioned chain carries the
+    error that `evidence_log_prob` states.
 
     Examples
     --------
@@ -118,10 +120,8 @@ class ChainJoint(JointDistribution):
             is a ``(len(rows), L)`` int8 array in which only labels earlier in ``order`` are set.
             ±inf says that the label is certain.
         n_rows, n_labels : int
-        order : (L,) array of int, optional
-            The labels in the order of the chain; by default 0 … L−1.
-        **rows
-            ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
+        order, **rows
+            As in `ChainJoint`.
 
         Examples
         --------
@@ -313,9 +313,8 @@ class ChainJoint(JointDistribution):
     # ------------------------------------------------------------------ estimates
 
     def _drawn(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
-        if self.n_rows == 0:
-            return super()._drawn(quantity, k, seed)
-        parts = []
+        value = np.empty(quantities.shape(self, quantity))
+        error = np.empty_like(value)
         for rows, unknown in patterns(self._known):
             ancestors = self.conditionals.ancestors(np.flatnonzero(~unknown))
             n_free = int(unknown[ancestors].sum())
@@ -326,11 +325,7 @@ class ChainJoint(JointDistribution):
                 part = quantities.from_weighted_draws(self[rows], quantity, k, seed)
             else:
                 part = self[rows]._from_populations(quantity, k, seed, ancestors)
-            parts.append((rows, *part))
-        value = np.empty((self.n_rows, *parts[0][1].shape[1:]))
-        error = np.empty_like(value)
-        for rows, part_value, part_error in parts:
-            value[rows], error[rows] = part_value, part_error
+            value[rows], error[rows] = part
         return value, error
 
     def _from_populations(

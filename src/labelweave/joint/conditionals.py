@@ -1,117 +1,18 @@
-"""What a chain asks of its conditionals, and the populations of prefixes that they walk.
-
-`LinearConditionals` (linear_chain.py) and `FunctionConditionals` (function_chain.py) are the two
-implementations. They know nothing of evidence's probability: everything here is about the chain
-before conditioning, so log-probabilities of vectors are *log-joints*.
-"""
+"""What the conditionals of all chains share: an order, grids of log-odds, and populations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave.joint.capabilities import Limits
-from labelweave.joint.results import Mode, Ranked
 
 # (label, rows, prefix) -> log-odds of the label in these rows after these earlier labels.
 LogOdds: TypeAlias = Callable[[int, Indices, Labels], Floats]
-
-
-class Conditionals(Protocol):
-    """P(label | earlier labels) of each label of every row of a batch.
-
-    Attributes
-    ----------
-    order : (L,) array of int
-        The labels in the order of the chain.
-    """
-
-    order: Indices
-
-    @property
-    def linear(self) -> tuple[Floats, Floats] | None:
-        """``scores`` (n, L) and ``coupling`` (L, L) of linear conditionals; None for others."""
-        ...
-
-    def take(self, rows: Indices) -> Self:
-        """Return the conditionals of some rows."""
-        ...
-
-    def scaled(self, factor: float) -> Self:
-        """Return the conditionals with all log-odds times ``factor``."""
-        ...
-
-    def ancestors(self, labels: Indices) -> Indices:
-        """Return the labels that ``labels`` depend on, and these themselves, in chain order."""
-        ...
-
-    def log_odds_of(self, label: int, rows: Indices, prefix: Labels) -> Floats:
-        """Return the log-odds of ``label``, one for each of ``rows`` and its (L,) prefix.
-
-        Only the labels before it may be set in a prefix; all others are 0.
-        """
-        ...
-
-    def log_odds(self, vectors: Labels) -> Floats:
-        """Return the log-odds (n, k, L) of each label of the vectors given the earlier ones."""
-        ...
-
-    def log_joint(self, vectors: Labels) -> Floats:
-        """Return the log-joints (n, k) of (n, k, L) vectors."""
-        ...
-
-    def table(self, known: Labels, free: Indices, order: Indices) -> Floats:
-        """Return the (n, 2^f) log-joints of the labels in ``order``: known where not ``free``."""
-        ...
-
-    def cardinality(self, *, by_label: bool) -> Floats | None:
-        """Return how many labels are positive, if there is a formula for it, as in a joint."""
-        ...
-
-    def complete(self, vectors: Labels, row_ids: Indices, seed: int) -> tuple[Labels, Floats]:
-        """Draw every -1 of (n, k, L) vectors; return these with the log-weights of the rest."""
-        ...
-
-    def populate(
-        self,
-        known: Labels,
-        order: Indices,
-        sizes: tuple[int, int],
-        row_ids: Indices,
-        seed: int,
-        *,
-        vectors: bool = True,
-    ) -> Populations:
-        """Walk populations that agree with ``known`` through the labels in ``order``.
-
-        ``sizes`` are the number of populations and of the prefixes in each. All rows have the same
-        labels known. Without ``vectors``, none need to be returned.
-        """
-        ...
-
-    def search(
-        self,
-        known: Labels,
-        limits: Limits,
-        floor: Floats,
-        log_mass: Floats,
-        start: Labels | None = None,
-    ) -> Mode:
-        """Search the vectors of the highest log-joints that agree with ``known``.
-
-        ``floor`` (n,) is the least log-joint that is looked for, ``log_mass`` (n,) bounds the sum
-        of all, and a search under the relaxed bound begins with ``start``.
-        """
-        ...
-
-    def beam(self, known: Labels, k: int, width: int) -> Ranked:
-        """Return the k best vectors of a beam search that keeps ``width`` prefixes."""
-        ...
 
 
 def check_order(order: npt.ArrayLike | None, n_labels: int) -> Indices:
@@ -153,30 +54,18 @@ class Populations:
     label and its weight split between them, so that the weights of the positive ones sum to the
     label's marginal. When there are more prefixes than the population may hold, the heaviest stay
     as they are; the others are drawn in proportion to their weights, and all have the same weight
-    afterwards, the *quantum* (Fearnhead and Clifford, 2003). From then on a continuation that is
-    lighter than the quantum is drawn before it takes a place, and its sibling has the rest of their
-    weight. Draws are systematic, with prefixes that agree in the last labels next to each other. No
-    prefix is held twice, and the expected weight of each is its probability, so that marginals are
-    unbiased (docs/design/math.md, 2.4).
-
-    Attributes
-    ----------
-    marginals : (n, r, L) array
-        P(y_j = 1) given the evidence on labels that come before j in the walk.
-    log_evidence : (n, r) array
-        Log-probability of the evidence.
-    quantum : (n, r) array
-        The largest weight of a prefix that was drawn; zero if none was, and all is exact.
-    labels : (n, r, m, L) int8 array
-        The vectors left at the end, or m = 0 if they were not asked for.
-    log_weight : (n, r, m) array
-        Logarithms of their weights, which sum to the evidence; -inf for no vector.
+    afterwards, the *quantum* (Fearnhead and Clifford, 2003; docs/design/math.md, 2.4).
     """
 
+    #: (n, r, L): P(y_j = 1) given the evidence on labels that come before j in the walk.
     marginals: Floats
+    #: (n, r): the log-probability of the evidence.
     log_evidence: Floats
+    #: (n, r): the largest weight of a prefix that was drawn; zero if all is exact.
     quantum: Floats
+    #: (n, r, m, L): the vectors left at the end, or m = 0 if they were not asked for.
     labels: Labels
+    #: (n, r, m): logarithms of their weights, which sum to the evidence; -inf for no vector.
     log_weight: Floats
 
     @staticmethod

@@ -1,20 +1,11 @@
 """JointDistribution: a batch of rows, its queries and Bayes' rule; what a form implements.
 
-A form derives from `JointDistribution`. It **must** implement
-
-- ``_take(index)``: call super, then select the rows of its own arrays;
-- ``_log_prob(vectors)``, ``_sample(k, seed)`` and ``_table(free)``: the distribution itself;
-- ``_clamp(known)`` and the property ``known``: its posterior, and the probability of the evidence.
-
-That is enough for every query, and for every strategy while few labels are unknown. To be fast, or
-exact where enumeration is out of reach, it **may** override
-
-- ``_is_exact`` and ``_exact``: quantities by a formula; ``_marginal_log_odds`` beside them;
-- `log_prob_error`, if its normaliser is estimated;
-- ``_weighted_sample``, ``_conditionals``, ``_drawn`` and ``_cells_per_row``: better estimates;
-
-and it may have any of the capabilities in `labelweave.joint.capabilities`: by these, never by the
-class, strategies decide what they run.
+A form **must** implement ``_take``, which selects the rows of its own arrays, ``_log_prob``,
+``_sample`` and ``_table``, which are the distribution itself, and ``_clamp`` and ``known`` for its
+posterior. That is enough for every query, and for every strategy while few labels are unknown. To
+be fast, or exact where enumeration is out of reach, it **may** override the other private methods
+and have any of the capabilities in `labelweave.joint.capabilities`: by these, never by the class,
+strategies decide what they run.
 """
 
 from __future__ import annotations
@@ -24,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +37,7 @@ from labelweave.joint.enumeration import MAX_ENUMERATED, row_blocks
 from labelweave.joint.events import Query, parse_query, probability
 from labelweave.joint.pairs import log_odds_ratios, mutual_information
 from labelweave.joint.quantities import QUANTITIES, Estimate, Quantity
-from labelweave.joint.results import Mode, Ranked, frame_html
+from labelweave.joint.results import Found, Mode, Ranked, frame_html
 
 if TYPE_CHECKING:
     from labelweave.decision import Decided
@@ -113,10 +104,9 @@ def resolve_evidence(
 
 #: How to look for the mode: a strategy of `labelweave.inference`, or another callable.
 Strategy: TypeAlias = Callable[["JointDistribution"], Mode]
-Found = TypeVar("Found", Mode, Ranked)
 
-# Notebooks show this many rows and labels. They show a value without being asked, which must not
-# take long: this many draws, of at most so many labels.
+# Notebooks show this many rows and labels, and draw so often, if there are at most so many labels:
+# they show a value without being asked, which must not take long.
 _SHOWN_ROWS, _SHOWN_LABELS = 5, 12
 _SHOWN_DRAWS, _MOST_DRAWN = 100, 200
 
@@ -128,9 +118,9 @@ class JointDistribution(ABC):
 
     **Exact or estimated.** `marginals`, `pairwise`, `cardinality`, `cardinality_by_label` and
     `entropy` are exact wherever the form allows: by a closed formula, or by enumeration while at
-    most 16 labels are unknown. Beyond that they are estimated from 1000 draws with seed 0; chains
-    hold as many weighted prefixes, which tell more. `estimate` gives the same values together with
-    their standard errors, says which rows are exact, and takes the number of draws.
+    most 16 labels are unknown. Beyond that they are estimated from 1000 draws with seed 0, or from
+    as many weighted prefixes of chains. `estimate` adds their standard errors, says which rows are
+    exact, and takes the number of draws.
 
     **Random numbers** belong to (seed, row id, draw, label). Row ids are 0 … n−1 unless given, and
     ``joint[rows]`` keeps them: a sample does not depend on how rows are batched or on threads.
@@ -204,8 +194,6 @@ class JointDistribution(ABC):
     def with_inference(self, inference: Strategy | None) -> Self:
         """Return the same distributions with the strategy of the decision "subset".
 
-        Estimators give theirs to the distributions that they predict.
-
         Parameters
         ----------
         inference : callable or None
@@ -237,16 +225,12 @@ class JointDistribution(ABC):
     # ------------------------------------------------------------------ probabilities
 
     def log_prob(self, Y: npt.ArrayLike) -> Floats:
-        """Log-probability of one label vector for each row, or of k of them.
+        """Log-probability (n,) of one label vector for each row, or (n, k) of k of them.
 
         Parameters
         ----------
         Y : (n, L) or (n, k, L) array
             As from `sample` if three-dimensional.
-
-        Returns
-        -------
-        (n,) or (n, k) array
         """
         if np.ndim(Y) != 3:
             return self._log_prob_of(check_labels(Y, self.n_rows, self.n_labels))
@@ -263,9 +247,8 @@ class JointDistribution(ABC):
     def marginals(self) -> Floats:
         """P(y_j = 1), (n, L).
 
-        Exact where the form allows. Chains with more than 16 unknown labels average each label's
-        conditional probability over weighted prefixes, which is 0 or 1 only where the label is
-        certain. `estimate` gives standard errors and takes more samples.
+        Chains with more than 16 unknown labels average each label's conditional probability over
+        weighted prefixes, which is 0 or 1 only where the label is certain.
         """
         return self.estimate("marginals").value
 
@@ -296,8 +279,8 @@ class JointDistribution(ABC):
     def cardinality_by_label(self) -> Floats:
         """P(y_j = 1, |y| = s): each label together with the number of all, (n, L, L + 1).
 
-        Over s it sums to the marginals, over j to s P(|y| = s). It is what the vector of the best
-        expected F-measure is found from.
+        Over s it sums to the marginals, over j to s P(|y| = s). The vector of the best expected
+        F-measure follows from it.
         """
         return self.estimate("cardinality_by_label").value
 
@@ -323,9 +306,7 @@ class JointDistribution(ABC):
         random_state : int, Generator, RandomState or None, default 0
         """
         check_choice(quantity, "quantity", QUANTITIES)
-        if samples is not None:
-            samples = check_whole_number(samples, "samples", 2)
-        return quantities.estimate(self, quantity, samples, resolve_seed(random_state))
+        return quantities.estimate(self, quantity, _checked(samples), resolve_seed(random_state))
 
     def prob(
         self,
@@ -335,10 +316,9 @@ class JointDistribution(ABC):
         random_state: RandomState = 0,
     ) -> Estimate:
         """Return the probability of an event in each row, with its standard error."""
-        if samples is not None:
-            samples = check_whole_number(samples, "samples", 2)
-        query = event if isinstance(event, Query) else self._query(event)
-        return probability(self, query, samples, resolve_seed(random_state))
+        if not isinstance(event, Query):
+            event = parse_query(event, self.n_labels, self.label_names)
+        return probability(self, event, _checked(samples), resolve_seed(random_state))
 
     def mutual_information(self) -> Floats:
         """Return I(y_i; y_j) of every pair of labels in each row, in nats, (n, L, L).
@@ -393,15 +373,9 @@ class JointDistribution(ABC):
         ----------
         inference : callable, optional
             A strategy of `labelweave.inference`; `Auto()` by default.
-
-        Returns
-        -------
-        Mode
-            ``optimal`` says which rows are proven. Where a proof would take too long, the row has
-            the best vector found, and ``gap`` says how much more probable the mode may be.
         """
         if inference is None:
-            # Strategies are built on joint distributions, hence looked up when one is asked for.
+            # Strategies are built on joint distributions, as are decisions: they are looked up late.
             inference = import_module("labelweave.inference").Auto()
         return replace(inference(self), label_names=self.label_names)
 
@@ -434,13 +408,7 @@ class JointDistribution(ABC):
         loss : str or Loss
             "subset", "hamming", "f1", "jaccard", "ranking", or a loss of `labelweave.decision` such
             as ``FLoss(beta=2)``, ``PrecisionAtK(3)`` or ``MinimumBayesRisk(utility)``.
-
-        Returns
-        -------
-        Decided
-            With the attributes ``labels``, ``risk`` and ``score``.
         """
-        # Decisions are built on joint distributions, hence looked up when one is asked for.
         decided: Decided = import_module("labelweave.decision.decide").decide(self, loss)
         return decided
 
@@ -469,20 +437,13 @@ class JointDistribution(ABC):
             return self
         if isinstance(self, Powers) and self.exact_powers:
             return self.power(exponent)
-        # That form is a joint distribution itself, hence looked up when it is asked for.
         form: type[TemperedJoint] = import_module("labelweave.joint.tempered").TemperedJoint
         return form(self, temperature, samples=samples).with_inference(self.inference)
 
     # ------------------------------------------------------------------ Bayes' rule
 
     def evidence_log_prob(self, evidence: Evidence) -> Estimate:
-        """Log-probability of the evidence in each row, with its standard error.
-
-        Parameters
-        ----------
-        evidence : mapping
-            As in `condition`.
-        """
+        """Log-probability of the ``evidence`` in each row, as in `condition`, with its error."""
         return self._clamp(self._resolve(evidence))[1]
 
     def condition(self, evidence: Evidence) -> JointDistribution:
@@ -510,9 +471,6 @@ class JointDistribution(ABC):
     def _resolve(self, evidence: Evidence) -> Labels:
         return resolve_evidence(evidence, self.n_rows, self.n_labels, self.label_names)
 
-    def _query(self, event: str) -> Query:
-        return parse_query(event, self.n_labels, self.label_names)
-
     # ------------------------------------------------------------------ what a form implements
 
     def _take(self, index: Indices) -> Self:
@@ -534,8 +492,7 @@ class JointDistribution(ABC):
     def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
         """Return the posterior given ``known`` (-1: unknown), and the evidence's log-probability.
 
-        Rows whose evidence is impossible may become anything valid: the caller refuses or ignores
-        them.
+        Rows whose evidence is impossible may become anything valid: they are refused or ignored.
         """
 
     @abstractmethod
@@ -545,11 +502,7 @@ class JointDistribution(ABC):
     # ------------------------------------------------------------------ what a form may override
 
     def log_prob_error(self) -> Floats:
-        """Return the standard error of `log_prob` itself, (n,).
-
-        Zero unless the normaliser had to be estimated, as in chains conditioned on late labels and
-        in fields with many labels.
-        """
+        """Return the standard error (n,) of `log_prob`: zero unless its normaliser is estimated."""
         return np.zeros(self.n_rows)
 
     def _is_exact(self, quantity: Quantity) -> Mask:
@@ -561,10 +514,9 @@ class JointDistribution(ABC):
         return quantities.by_enumeration(self, quantity)
 
     def _marginal_log_odds(self) -> Floats:
-        """Return the log-odds (n, L) of rows whose marginals `_exact` computes, by enumeration.
+        """Return the log-odds (n, L) of rows whose marginals `_exact` computes.
 
-        A form that knows better subtracts log P(y_j = 0) from log P(y_j = 1): a marginal near 1 is
-        rounded, and its logit with it.
+        They are log P(y_j = 1) − log P(y_j = 0): a marginal near 1, and its logit, is rounded.
         """
         return quantities.log_odds_by_enumeration(self)
 
@@ -577,18 +529,13 @@ class JointDistribution(ABC):
         return quantities.from_weighted_draws(self, quantity, k, seed)
 
     def _cells_per_row(self, quantity: Quantity, k: int) -> int:
-        """Return about how many numbers `_drawn` holds per row: blocks of rows are cut by it.
-
-        A conditional probability takes eight times the room of the label it stands for.
-        """
+        """Return about how many numbers `_drawn` holds per row: blocks of rows are cut by it."""
+        # A conditional probability takes eight times the room of the label it stands for.
         drawn = k * self.n_labels * (9 if quantity == "marginals" else 1)
         return drawn + quantities.result_cells(quantity, self.n_labels)
 
     def _conditionals(self, labels: Labels) -> Floats:
-        """Return the probabilities of the labels of (n, k, L) draws, each given some others.
-
-        Of a form whose conditionals are not known, the draws themselves: given all of its labels.
-        """
+        """Return the probabilities of labels of (n, k, L) draws, each given some (here all)."""
         return labels.astype(np.float64)
 
     # ------------------------------------------------------------------ what forms share
@@ -612,6 +559,10 @@ class JointDistribution(ABC):
     def _uniforms(self, seed: int, k: int, n_labels: int) -> Floats:
         """Return the (n, k, n_labels) uniform numbers of the rows of this batch."""
         return quantities.row_uniforms(self.row_ids, seed, k, n_labels, self.n_threads)
+
+
+def _checked(samples: int | None) -> int | None:
+    return None if samples is None else check_whole_number(samples, "samples", 2)
 
 
 def _draws_needed(joint: JointDistribution) -> int | None:

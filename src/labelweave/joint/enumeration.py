@@ -66,14 +66,8 @@ def label_vectors(n_labels: int) -> Labels:
 class Enumeration:
     """The distribution of a block of rows over the labels that are not known.
 
-    Attributes
-    ----------
-    log_table : (n, 2^f) array
-        Normalised log-probabilities; bit t of the column index is label ``free[t]``.
-    free : (f,) array
-        The labels that are not known, increasing.
-    known : (n, L) int8 array
-        The values of the others.
+    ``log_table`` (n, 2^f) holds normalised log-probabilities; bit t of the column index is label
+    ``free[t]``, and ``known`` (n, L) has the values of the labels that are not in ``free``.
     """
 
     log_table: Floats
@@ -82,14 +76,8 @@ class Enumeration:
 
     def quantity(self, name: Quantity) -> Floats:
         """Return the named quantity of every row."""
-        by_name = {
-            "marginals": self.marginals,
-            "pairwise": self.pairwise,
-            "cardinality": self.cardinality,
-            "cardinality_by_label": self.cardinality_by_label,
-            "entropy": self.entropy,
-        }
-        return by_name[name]()
+        values: Floats = getattr(self, name)()  # its methods have the names of the quantities
+        return values
 
     def vectors(self, columns: Indices) -> Labels:
         """Label vectors of the (n, ...) column indices, as (n, ..., L)."""
@@ -173,9 +161,7 @@ class Enumeration:
 
     def entropy(self) -> Floats:
         """−Σ p log p in nats."""
-        probability = np.exp(self.log_table)
-        finite = np.where(probability > 0, self.log_table, 0.0)
-        return np.asarray(-(probability * finite).sum(axis=1))
+        return entropy(self.log_table)
 
     def best(self) -> tuple[Labels, Floats]:
         """Return the most probable vector, the smallest column among equals, and its logarithm."""
@@ -184,25 +170,35 @@ class Enumeration:
 
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable vectors, padded as Ranked says."""
-        kept = min(k, self.log_table.shape[1])
-        columns = np.argsort(-self.log_table, axis=1, kind="stable")[:, :kept]
-        n, n_labels = self.known.shape
-        labels = np.full((n, k, n_labels), -1, dtype=np.int8)
-        log_prob = np.full((n, k), -np.inf)
-        labels[:, :kept] = self.vectors(columns)
-        log_prob[:, :kept] = np.take_along_axis(self.log_table, columns, axis=1)
-        labels[np.isneginf(log_prob)] = -1
-        return Ranked(labels, log_prob, log_prob[:, -1].copy())
+        columns, log_prob = ranked(self.log_table, k)
+        return Ranked.padded(self.vectors(columns), log_prob, k, -np.inf)
 
     def draw(self, uniform: Floats) -> Labels:
-        """One vector for each of the (n, k) uniform numbers, by inverting the distribution."""
-        cumulative = np.cumsum(np.exp(self.log_table), axis=1)
-        columns = np.empty(uniform.shape, dtype=np.int64)
-        for i, (row, u) in enumerate(zip(cumulative, uniform, strict=True)):
-            # Staying below the total makes sure that a column of positive probability is met.
-            target = np.minimum(u * row[-1], np.nextafter(row[-1], 0.0))
-            columns[i] = np.searchsorted(row, target, side="right")
-        return self.vectors(columns)
+        """One vector for each of the (n, k) uniform numbers."""
+        return self.vectors(drawn(self.log_table, uniform))
+
+
+def ranked(log_table: Floats, k: int) -> tuple[Indices, Floats]:
+    """Return the ``k`` most probable columns of each row, and their log-probabilities."""
+    columns = np.argsort(-log_table, axis=1, kind="stable")[:, :k]
+    return columns, np.take_along_axis(log_table, columns, axis=1)
+
+
+def drawn(log_table: Floats, uniform: Floats) -> Indices:
+    """Return a column for each of the (n, k) uniform numbers, by inverting the distribution."""
+    columns = np.empty(uniform.shape, dtype=np.int64)
+    for i, row in enumerate(np.cumsum(np.exp(log_table), axis=1)):
+        # Staying below the total makes sure that a column of positive probability is met.
+        target = np.minimum(uniform[i] * row[-1], np.nextafter(row[-1], 0.0))
+        columns[i] = np.searchsorted(row, target, side="right")
+    return columns
+
+
+def entropy(log_table: Floats) -> Floats:
+    """−Σ p log p of each row, in nats."""
+    probability = np.exp(log_table)
+    finite = np.where(probability > 0, log_table, 0.0)
+    return np.asarray(-(probability * finite).sum(axis=1))
 
 
 def _row_sums(probability: Floats, indicators: npt.NDArray[Any]) -> Floats:

@@ -20,10 +20,9 @@ read and never executed.
 
 To find its probability, an event is expanded into *cubes* that exclude each other: some labels have
 given values, and the number of labels, if it matters, is one of several. A cube is evidence, whose
-probability every form knows, and the distribution of the number of labels given that evidence.
-Trees, independent labels and mixtures of them are exact for any number of labels. An event of too
-many cubes is enumerated while at most 16 labels are unknown, and averaged over weighted draws
-beyond (docs/design/math.md, section 10).
+probability every form knows, and a condition on the number of labels given that evidence. An event
+of too many cubes is enumerated while at most 16 labels are unknown, and averaged over weighted
+draws beyond (docs/design/math.md, section 10).
 """
 
 from __future__ import annotations
@@ -51,15 +50,14 @@ if TYPE_CHECKING:
     from labelweave.joint.distribution import JointDistribution
 
 
-#: Comparisons of the number of labels, each with its opposite.
-OPPOSITES: Final = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_COMPARISONS: Final[dict[str, Callable[[Any, int], Any]]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+# Comparisons of the number of labels, each with its opposite.
+_COMPARISONS: Final[dict[str, tuple[Callable[[Any, int], Any], str]]] = {
+    "=": (operator.eq, "!="),
+    "!=": (operator.ne, "="),
+    "<": (operator.lt, ">="),
+    "<=": (operator.le, ">"),
+    ">": (operator.gt, "<="),
+    ">=": (operator.ge, "<"),
 }
 
 
@@ -91,21 +89,17 @@ class Literal(Event):
     value: int
 
     def holds(self, vectors: Labels) -> Mask:
-        """Return which of the label vectors have the value."""
         return np.asarray(vectors[..., self.label] == self.value)
 
     def opposite(self) -> Event:
-        """Return the event that the label has the other value."""
         return Literal(self.label, 1 - self.value)
 
     def given(self, known: Mapping[int, int]) -> Event:
-        """Return certainty or impossibility if the label is known."""
         if self.label not in known:
             return self
         return CERTAIN if known[self.label] == self.value else IMPOSSIBLE
 
     def labels(self) -> Iterator[int]:
-        """Yield the label."""
         yield self.label
 
 
@@ -117,99 +111,69 @@ class Count(Event):
     number: int
 
     def holds(self, vectors: Labels) -> Mask:
-        """Return which of the label vectors have that many positive labels."""
-        return np.asarray(_COMPARISONS[self.comparison](vectors.sum(axis=-1), self.number))
+        compare, _ = _COMPARISONS[self.comparison]
+        return np.asarray(compare(vectors.sum(axis=-1), self.number))
 
     def opposite(self) -> Event:
-        """Return the opposite comparison."""
-        return Count(OPPOSITES[self.comparison], self.number)
+        return Count(_COMPARISONS[self.comparison][1], self.number)
 
 
 @dataclass(frozen=True)
-class _Compound(Event):
+class Compound(Event):
+    """Every part happens, or at least one of them does; made by `conjunction` and `disjunction`."""
+
     parts: tuple[Event, ...]
+    every: bool
+
+    def holds(self, vectors: Labels) -> Mask:
+        join = np.logical_and if self.every else np.logical_or
+        result = np.full(vectors.shape[:-1], self.every)
+        for part in self.parts:
+            result = join(result, part.holds(vectors))
+        return result
+
+    def opposite(self) -> Event:
+        return _joined([part.opposite() for part in self.parts], every=not self.every)
 
     def given(self, known: Mapping[int, int]) -> Event:
-        """Return the parts that are left, joined in the same way."""
-        join = conjunction if isinstance(self, And) else disjunction
-        return join([part.given(known) for part in self.parts])
+        return _joined([part.given(known) for part in self.parts], every=self.every)
 
     def labels(self) -> Iterator[int]:
-        """Yield the labels of all parts."""
         for part in self.parts:
             yield from part.labels()
 
 
-@dataclass(frozen=True)
-class And(_Compound):
-    """All parts happen; without parts, certainty. Made by `conjunction`."""
-
-    def holds(self, vectors: Labels) -> Mask:
-        """Return which of the label vectors belong to every part."""
-        result = np.ones(vectors.shape[:-1], dtype=np.bool_)
-        for part in self.parts:
-            result &= part.holds(vectors)
-        return result
-
-    def opposite(self) -> Event:
-        """Return that some part does not happen."""
-        return disjunction([part.opposite() for part in self.parts])
-
-
-@dataclass(frozen=True)
-class Or(_Compound):
-    """Some part happens; without parts, impossibility. Made by `disjunction`."""
-
-    def holds(self, vectors: Labels) -> Mask:
-        """Return which of the label vectors belong to some part."""
-        result = np.zeros(vectors.shape[:-1], dtype=np.bool_)
-        for part in self.parts:
-            result |= part.holds(vectors)
-        return result
-
-    def opposite(self) -> Event:
-        """Return that no part happens."""
-        return conjunction([part.opposite() for part in self.parts])
-
-
-CERTAIN: Final = And(())
-IMPOSSIBLE: Final = Or(())
+CERTAIN: Final = Compound((), every=True)
+IMPOSSIBLE: Final = Compound((), every=False)
 
 
 def conjunction(parts: Sequence[Event]) -> Event:
     """Return the event that all parts happen, in its simplest form."""
-    flat = _flattened(And, parts)
-    if IMPOSSIBLE in flat:
-        return IMPOSSIBLE
-    return flat[0] if len(flat) == 1 else And(flat)
+    return _joined(parts, every=True)
 
 
 def disjunction(parts: Sequence[Event]) -> Event:
     """Return the event that some part happens, in its simplest form."""
-    flat = _flattened(Or, parts)
-    if CERTAIN in flat:
-        return CERTAIN
-    return flat[0] if len(flat) == 1 else Or(flat)
+    return _joined(parts, every=False)
 
 
-def _flattened(kind: type[_Compound], parts: Sequence[Event]) -> tuple[Event, ...]:
-    """Return the parts, with those of parts of the same kind in their place, each once."""
+def _joined(parts: Sequence[Event], *, every: bool) -> Event:
+    """Join the parts, each once; a part of the same kind is replaced by its own parts."""
     flat: dict[Event, None] = {}
     for part in parts:
-        flat |= dict.fromkeys(part.parts if isinstance(part, kind) else (part,))
-    return tuple(flat)
+        if isinstance(part, Compound) and part.every == every:
+            flat |= dict.fromkeys(part.parts)
+        else:
+            flat[part] = None
+    decisive = IMPOSSIBLE if every else CERTAIN
+    if decisive in flat:
+        return decisive
+    return next(iter(flat)) if len(flat) == 1 else Compound(tuple(flat), every)
 
 
 @dataclass(frozen=True)
 class Query:
-    """P(event | given).
-
-    Attributes
-    ----------
-    event : Event
-    given : Event
-        Certainty, unless the query has a condition.
-    """
+    """P(event | given)."""
 
     event: Event
     given: Event = CERTAIN
@@ -325,7 +289,8 @@ class _Parser:
     def query(self) -> Query:
         wrapped = self.tokens[0].text == "P" and self.tokens[1].text == "("
         self.place = 2 if wrapped else 0
-        query = self._condition()
+        event = self._events()
+        query = Query(event, self._events()) if self._skip("|") else Query(event)
         if wrapped:
             self._expect(")", "expected ')', which closes 'P('")
         if self._is("|"):
@@ -334,10 +299,6 @@ class _Parser:
             hint = "" if self._next.kind == "symbol" else "; a name in several words needs quotes"
             self._fail_at(self._next, f"expected 'and', 'or', ',', '|' or the end{hint}")
         return query
-
-    def _condition(self) -> Query:
-        event = self._events()
-        return Query(event, self._events()) if self._skip("|") else Query(event)
 
     def _events(self) -> Event:
         return conjunction(self._list(",", self._either))
@@ -370,9 +331,12 @@ class _Parser:
 
     def _comparison(self) -> Event:
         if self._skip("count"):
-            if not self._is(*OPPOSITES, "=="):
+            if not self._is(*_COMPARISONS, "=="):
                 self._fail_at(self._next, "expected a comparison, as in 'count >= 2'")
-            return Count(self._take().text.replace("==", "="), self._number())
+            comparison, token = self._take().text.replace("==", "="), self._take()
+            if token.kind != "word" or not re.fullmatch("[0-9]{1,9}", token.text):
+                self._fail_at(token, "expected a whole number")
+            return Count(comparison, int(token.text))
         label = self._label()
         if not self._is("=", "==", "!="):
             return Literal(label, 1)
@@ -380,12 +344,6 @@ class _Parser:
         if not self._is("0", "1"):
             self._fail_at(self._next, "a label is 0 or 1")
         return Literal(label, int(self._take().text) ^ negated)
-
-    def _number(self) -> int:
-        token = self._take()
-        if token.kind != "word" or not re.fullmatch("[0-9]{1,9}", token.text):
-            self._fail_at(token, "expected a whole number")
-        return int(token.text)
 
     def _label(self) -> int:
         token = self._take()
@@ -440,12 +398,7 @@ _MAX_STEPS = 64
 class Cube:
     """Labels of given values, and what is left of an event then.
 
-    Attributes
-    ----------
-    known : dict
-        From label to value.
-    rest : Event
-        Of an expanded event, a condition on the number of labels only.
+    Once the event is expanded, that is a condition on the number of labels only.
     """
 
     known: dict[int, int]
@@ -460,7 +413,8 @@ def factored(event: Event) -> Cube:
     """Return the labels whose values the event implies outright, and what is left of it."""
     cube = Cube({}, event)
     while True:
-        parts = cube.rest.parts if isinstance(cube.rest, And) else (cube.rest,)
+        rest = cube.rest
+        parts = rest.parts if isinstance(rest, Compound) and rest.every else (rest,)
         units = {part.label: part.value for part in parts if isinstance(part, Literal)}
         if not units:
             return cube

@@ -1,16 +1,15 @@
 """FieldJoint: P(y) ∝ exp(s·y + ½ yᵀVy), labels coupled in pairs without a direction.
 
 Fields whose coupled labels form a forest become trees. Fields with cycles are enumerated while they
-are small; beyond that, annealed importance sampling (Neal, 2001) gives weighted draws. They begin
-in the strongest forest of the field, which can be sampled exactly. The couplings left out are then
-turned on step by step: each step weighs a draw by the change and moves it by one Gibbs sweep. The
-mean weight is the ratio of the two normalisers, without bias. Formulas: docs/design/math.md,
-section 5 (the joint of a pairwise CRF).
+are small; beyond that, annealed importance sampling (Neal, 2001) gives weighted draws: they begin
+in the strongest forest of the field, and the other couplings are turned on step by step. Formulas:
+docs/design/math.md, section 5 (the joint of a pairwise CRF).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
@@ -38,10 +37,10 @@ from labelweave.joint.enumeration import (
     patterns,
     row_blocks,
 )
-from labelweave.joint.field_search import TIE, FieldSearch
-from labelweave.joint.linear_chain import check_log_odds, coupling_sums
+from labelweave.joint.field_search import TIE, Frontier, Relaxation, branch_and_bound, climb, relax
+from labelweave.joint.linear_chain import check_coupling, check_log_odds, coupling_sums
 from labelweave.joint.quantities import Estimate, Quantity, log_mean, normalised_weights, resample
-from labelweave.joint.results import Mode, Ranked, certified
+from labelweave.joint.results import Mode, Ranked, Rows, assembled, certified
 from labelweave.joint.tree import MixtureOfTrees, TreeJoint, children_first
 
 # How the rows of a pattern of known labels are dealt with.
@@ -57,14 +56,12 @@ WIDEST_FRONTIER = 2**20
 class FieldJoint(JointDistribution):
     """P(y) ∝ exp(Σ_j s_j y_j + Σ_{i<j} V_ij y_i y_j): every label leans on every other.
 
-    **Exact** in every query where the coupled labels form a forest (it becomes a `TreeJoint`)
-    and, by enumeration, while at most 16 labels are unknown (20 for `log_prob` and `mode`). Beyond,
-    the normaliser is estimated by 1024 weighted draws (annealed importance sampling from the
-    strongest forest): `log_normaliser` gives it with its standard error, which is also that of
+    **Exact** in every query where the coupled labels form a forest and, by enumeration, while at
+    most 16 labels are unknown (20 for `log_prob` and `mode`). Beyond, the normaliser is estimated
+    by 1024 weighted draws: `log_normaliser` gives it with its standard error, which is also that of
     `log_prob`. Modes come from branch and bound, with a bound that always holds.
 
-    Evidence goes into the scores of the labels coupled to it, so a posterior is a field again; it
-    is judged anew which rows are exact, as known labels may leave a forest.
+    Evidence goes into the scores of the labels coupled to it, so a posterior is a field again.
 
     Parameters
     ----------
@@ -101,7 +98,7 @@ class FieldJoint(JointDistribution):
     ) -> None:
         self.scores = check_log_odds(scores, "scores")
         super().__init__(*self.scores.shape, **rows)
-        self.coupling = check_coupling(coupling, self.n_labels)
+        self.coupling = _check_symmetric(check_coupling(coupling, self.n_labels))
         self._known = np.full(self.scores.shape, -1, dtype=np.int8)
         self._normaliser: Estimate | None = None
 
@@ -140,6 +137,16 @@ class FieldJoint(JointDistribution):
                 yield "forest", rows
             else:
                 yield ("table" if unknown.sum() <= max_labels else "draws"), rows
+
+    def _blocks(
+        self, cells: int, max_labels: int = MAX_ENUMERATED
+    ) -> Iterator[tuple[RowKind, Indices, Self]]:
+        """Yield the parts of the batch in blocks of rows that need about ``cells`` numbers each."""
+        for kind, rows in self._parts(max_labels):
+            n_unknown = int((self._known[rows[0]] < 0).sum())
+            table = 2**n_unknown if kind == "table" else 1
+            for block in row_blocks(len(rows), max(cells, table)):
+                yield kind, rows[block], self[rows[block]]
 
     def _forest(self) -> TreeJoint:
         """Return the strongest forest as a tree; rows share their unknown labels."""
@@ -182,26 +189,19 @@ class FieldJoint(JointDistribution):
     def _log_normaliser(self) -> Estimate:
         value, error = np.zeros(self.n_rows), np.zeros(self.n_rows)
         exact = np.ones(self.n_rows, dtype=np.bool_)
-        for kind, rows in self._parts(MAX_SEARCHED):
+        for kind, rows, part in self._blocks(POOL_SIZE * self.n_labels, MAX_SEARCHED):
             exact[rows] = kind != "draws"
-            cells = int(2 ** min((self._known[rows[:1]] < 0).sum(), MAX_SEARCHED))
-            for block in row_blocks(len(rows), self._cells(cells if kind == "table" else 1)):
-                part = self[rows[block]]
-                if kind == "table":
-                    free = np.flatnonzero(part._known[0] < 0)
-                    value[rows[block]] = log_sums(part._energies(free))[:, 0]
-                    continue
-                # The vector without a positive unknown label has energy zero.
-                nothing = np.maximum(part._known, 0)
-                forest = part._forest()
-                value[rows[block]] = -forest._log_prob_of(nothing)
-                if kind == "draws":
-                    ratio, error[rows[block]] = log_mean(part._pool(forest, 0)[1])
-                    value[rows[block]] += ratio
+            if kind == "table":
+                free = np.flatnonzero(part._known[0] < 0)
+                value[rows] = log_sums(part._energies(free))[:, 0]
+                continue
+            # The vector without a positive unknown label has energy zero.
+            forest = part._forest()
+            value[rows] = -forest._log_prob_of(np.maximum(part._known, 0))
+            if kind == "draws":
+                ratio, error[rows] = log_mean(part._pool(forest, 0)[1])
+                value[rows] += ratio
         return Estimate(value, error, exact)
-
-    def _cells(self, table: int) -> int:
-        return max(table, POOL_SIZE * self.n_labels)
 
     def _pool(self, forest: TreeJoint, seed: int, k: int = POOL_SIZE) -> tuple[Labels, Floats]:
         """Weighted draws of rows that share their unknown labels."""
@@ -233,17 +233,13 @@ class FieldJoint(JointDistribution):
         return exact
 
     def _exact(self, quantity: Quantity) -> Floats:
-        parts = [
-            (rows, self[rows]._forest()._exact(quantity))
-            if kind == "forest"
-            else (rows, quantities.by_enumeration(self[rows], quantity))
-            for kind, rows in self._parts()
-        ]
-        if not parts:  # no rows: only the shape matters
-            return quantities.by_enumeration(self, quantity)
-        out = np.empty((self.n_rows, *parts[0][1].shape[1:]))
-        for rows, values in parts:
-            out[rows] = values
+        out = np.empty(quantities.shape(self, quantity))
+        for kind, rows in self._parts():
+            part = self[rows]
+            if kind == "forest":
+                out[rows] = part._forest()._exact(quantity)
+            else:
+                out[rows] = quantities.by_enumeration(part, quantity)
         return out
 
     def _marginal_log_odds(self) -> Floats:
@@ -260,20 +256,16 @@ class FieldJoint(JointDistribution):
 
     def _sample(self, k: int, seed: int) -> Labels:
         draws = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
-        for kind, rows in self._parts():
-            for block in row_blocks(len(rows), self._cells(2**MAX_ENUMERATED)):
-                part = self[rows[block]]
-                uniform = part._uniform(seed, k, 0)
-                if kind == "forest":
-                    draws[rows[block]] = part._forest()._sample(k, seed)
-                elif kind == "table":
-                    free = np.flatnonzero(part._known[0] < 0)
-                    table = Enumeration(part._table(free), free, part._known)
-                    draws[rows[block]] = table.draw(uniform)
-                else:
-                    pool, log_weight = part._pool(part._forest(), seed)
-                    weight = normalised_weights(log_weight)
-                    draws[rows[block]] = resample(pool, weight, uniform)
+        for kind, rows, part in self._blocks(POOL_SIZE * self.n_labels):
+            uniform = part._uniform(seed, k, 0)
+            if kind == "forest":
+                draws[rows] = part._forest()._sample(k, seed)
+            elif kind == "table":
+                free = np.flatnonzero(part._known[0] < 0)
+                draws[rows] = Enumeration(part._table(free), free, part._known).draw(uniform)
+            else:
+                pool, log_weight = part._pool(part._forest(), seed)
+                draws[rows] = resample(pool, normalised_weights(log_weight), uniform)
         return draws
 
     def _weighted_sample(self, k: int, seed: int) -> tuple[Labels, Floats]:
@@ -331,64 +323,47 @@ class FieldJoint(JointDistribution):
         The budget is divided by the number of labels, since each is fixed in turn.
         """
         if limits.budget == 0:
-            return self._climbed()
-        return self._searched(max(1, min(limits.budget, WIDEST_FRONTIER) // self.n_labels))
+            return self._found(0)
+        return self._found(max(1, min(limits.budget, WIDEST_FRONTIER) // self.n_labels))
 
-    def _climbed(self) -> Mode:
-        """Climb from the mode of the strongest forest, flipping one label at a time."""
-        parts = []
-        for kind, rows in self._parts():
-            for block in row_blocks(len(rows), self._search_cells(1)):
-                part = self[rows[block]]
-                found = part._forest_mode() if kind == "forest" else part._climb(part._searcher())
-                parts.append((rows[block], found))
-        return self._assembled(parts)
-
-    def _searched(self, width: int) -> Mode:
-        """Return the mode of a closed form, or the best vector of a search of ``width``."""
-        parts = []
-        for kind, rows in self._parts():
-            for block in row_blocks(len(rows), self._search_cells(width if kind == "draws" else 1)):
-                part = self[rows[block]]
-                if kind == "forest":
-                    found = part._forest_mode()
-                else:
-                    found = enumerated_mode(part) if kind == "table" else part._branch(width)
-                parts.append((rows[block], found))
-        return self._assembled(parts)
-
-    def _assembled(self, parts: list[tuple[Indices, Mode]]) -> Mode:
-        """Put the modes of blocks of rows together."""
-        labels = np.empty((self.n_rows, self.n_labels), dtype=np.int8)
-        log_prob, bound = np.empty(self.n_rows), np.empty(self.n_rows)
-        nodes = np.zeros(self.n_rows, dtype=np.int64)
-        for rows, part in parts:
-            labels[rows], log_prob[rows], bound[rows] = part.labels, part.log_prob, part.upper_bound
-            nodes[rows] = 0 if part.nodes is None else part.nodes
-        return Mode(labels, log_prob, bound, nodes)
+    def _found(self, width: int) -> Mode:
+        """Return modes of closed forms, and the best vectors of a search; ``width`` 0 climbs."""
+        parts: list[tuple[Rows, Mode]] = []
+        for kind, rows, part in self._blocks(self._search_cells(width)):
+            if kind == "forest":
+                found = part._forest_mode()
+            elif width == 0:
+                found = part._climb(part._relaxed())
+            else:
+                found = enumerated_mode(part) if kind == "table" else part._branch(width)
+            if found.nodes is None:
+                found = replace(found, nodes=np.zeros(len(rows), dtype=np.int64))
+            parts.append((rows, found))
+        return assembled(self.n_rows, parts or [(slice(None), enumerated_mode(self))])
 
     def _forest_mode(self) -> Mode:
         labels = self._forest().closed_mode().labels
         log_prob = self._log_prob_of(labels)
         return Mode(labels, log_prob, log_prob.copy())
 
-    def _searcher(self) -> FieldSearch:
-        """Return the search of rows that share their unknown labels."""
-        return FieldSearch(self.scores, self.coupling, self._known)
+    def _relaxed(self) -> Relaxation:
+        return relax(self.scores, self.coupling, self._known)
 
-    def _climb(self, searcher: FieldSearch) -> Mode:
-        labels = searcher.climb(self._forest().closed_mode().labels)
+    def _climb(self, relaxed: Relaxation) -> Mode:
+        """Climb from the mode of the strongest forest, flipping one label at a time."""
+        start = self._forest().closed_mode().labels
+        labels = climb(self.scores, self.coupling, self._known, start)
         normaliser = self.log_normaliser()
         log_prob = self._log_prob_of(labels)
-        bound = searcher.bound() - normaliser.value
+        bound = relaxed.bound() - normaliser.value
         bound = np.where(bound <= log_prob + TIE, log_prob, bound)
         return certified(labels, log_prob, bound, normaliser.exact)
 
     def _branch(self, width: int) -> Mode:
         """Search rows that share their unknown labels, from where climbing ends."""
-        searcher = self._searcher()
-        start, normaliser = self._climb(searcher), self.log_normaliser().value
-        end = searcher.branch_and_bound(width, start.log_prob + normaliser)
+        relaxed = self._relaxed()
+        start, normaliser = self._climb(relaxed), self.log_normaliser().value
+        end = self._frontier(relaxed, width, start.log_prob + normaliser)
         labels = np.where(self._known >= 0, self._known, end.labels[:, 0])
         found = self._log_prob_of(labels)
         better = np.isfinite(end.energy[:, 0]) & (found > start.log_prob)
@@ -398,6 +373,11 @@ class FieldJoint(JointDistribution):
         bound = np.where(bound <= log_prob + TIE, log_prob, bound)
         return Mode(labels, log_prob, bound, end.nodes)
 
+    def _frontier(self, relaxed: Relaxation, width: int, floor: Floats) -> Frontier:
+        # Labels with the strongest couplings come first: they decide about the others.
+        order = np.argsort(-np.abs(self.coupling).sum(axis=1), kind="stable")
+        return branch_and_bound(relaxed, order, width, floor)
+
     def _search_cells(self, width: int) -> int:
         return 4 * self.n_labels * (width + self.n_labels)
 
@@ -405,46 +385,26 @@ class FieldJoint(JointDistribution):
         """Return the ``k`` best vectors that branch and bound ends with; a single one climbs."""
         width = max(k, width or SEARCH_WIDTH)
         if k == 1:
-            mode = self._searched(width)
+            mode = self._found(width)
             return Ranked(mode.labels[:, None], mode.log_prob[:, None], mode.upper_bound)
-        labels = np.full((self.n_rows, k, self.n_labels), -1, dtype=np.int8)
-        log_prob = np.full((self.n_rows, k), -np.inf)
-        bound = np.full(self.n_rows, -np.inf)
-        for kind, rows in self._parts():
-            for block in row_blocks(len(rows), self._search_cells(width)):
-                at = rows[block]
-                part = self[at]
-                found = part._forest().top(k) if kind == "forest" else part._listed(k, width)
-                labels[at], log_prob[at], bound[at] = (
-                    found.labels,
-                    found.log_prob,
-                    found.upper_bound,
-                )
-        return Ranked(labels, log_prob, np.maximum(bound, log_prob[:, -1]))
+        parts: list[tuple[Rows, Ranked]] = [
+            (rows, part._forest().top(k) if kind == "forest" else part._listed(k, width))
+            for kind, rows, part in self._blocks(self._search_cells(width))
+        ]
+        return assembled(self.n_rows, parts or [(slice(None), self._forest().top(k))])
 
     def _listed(self, k: int, width: int) -> Ranked:
         """List the vectors of rows that share their unknown labels."""
-        end = self._searcher().branch_and_bound(width, np.full(self.n_rows, -np.inf))
-        kept = min(k, end.energy.shape[1])
-        normaliser = self.log_normaliser().value
-        labels = np.full((self.n_rows, k, self.n_labels), -1, dtype=np.int8)
-        log_prob = np.full((self.n_rows, k), -np.inf)
-        known = self._known[:, None]
-        labels[:, :kept] = np.where(known >= 0, known, end.labels[:, :kept])
-        log_prob[:, :kept] = end.energy[:, :kept] - normaliser[:, None]
-        labels[np.isneginf(log_prob)] = -1
+        end = self._frontier(self._relaxed(), width, np.full(self.n_rows, -np.inf))
+        known, normaliser = self._known[:, None], self.log_normaliser().value
+        labels = np.where(known >= 0, known, end.labels[:, :k])
         after = end.energy[:, k] if end.energy.shape[1] > k else np.full(self.n_rows, -np.inf)
-        return Ranked(labels, log_prob, np.maximum(end.dropped, after) - normaliser)
+        others = np.maximum(end.dropped, after) - normaliser
+        return Ranked.padded(labels, end.energy[:, :k] - normaliser[:, None], k, others)
 
 
-def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
-    """``coupling`` as a symmetric (L, L) matrix with zero diagonal."""
-    matrix = check_log_odds(coupling, "coupling")
-    if matrix.shape != (n_labels, n_labels):
-        raise ValueError(
-            f"coupling must have shape ({n_labels}, {n_labels}), one row and one column per label; "
-            f"its shape is {matrix.shape}"
-        )
+def _check_symmetric(matrix: Floats) -> Floats:
+    """Return ``matrix`` if it is symmetric with zero diagonal."""
     if not np.array_equal(matrix, matrix.T):
         raise ValueError("coupling must be symmetric: give (coupling + coupling.T) / 2")
     if np.diag(matrix).any():

@@ -1,4 +1,4 @@
-"""FieldSearch: relaxation, branch and bound, and climbing, which a field holds.
+"""Searches for the mode of a field: relaxation, branch and bound, and climbing.
 
 An upper bound on the energy of a field, row by row: every coupling is replaced by terms of single
 labels that are never smaller, so a maximum label by label bounds the field from above:
@@ -15,7 +15,6 @@ Branch and bound fixes label after label, in all rows at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -27,48 +26,25 @@ PASSES = 12
 TIE = 1e-9
 
 
-@dataclass(frozen=True)
-class FieldSearch:
-    """The search of rows with scores (n, L) and known labels, coupled by an (L, L) matrix."""
-
-    scores: Floats
-    coupling: Floats
-    known: Labels
-
-    @cached_property
-    def relaxed(self) -> Relaxation:
-        """The field under its upper bound."""
-        return relax(self.scores, self.coupling, self.known)
-
-    def bound(self) -> Floats:
-        """Return an energy (n,) that no label vector exceeds."""
-        return self.relaxed.bound()
-
-    def branch_and_bound(self, width: int, floor: Floats) -> Frontier:
-        """Search with ``width`` partial vectors for energies above the floor (n,)."""
-        # Labels with the strongest couplings come first: they decide about the others.
-        order = np.argsort(-np.abs(self.coupling).sum(axis=1), kind="stable")
-        return branch_and_bound(self.relaxed, order, width, floor)
-
-    def climb(self, start: Labels) -> Labels:
-        """Flip single labels of (n, L) vectors as long as one of them makes a row more probable."""
-        labels = start.copy()
-        free = self.known < 0
-        field = self.scores.copy()
-        for label in range(labels.shape[1]):
-            active = labels[:, label] * free[:, label]
-            field += active[:, None] * self.coupling[label]
-        rows = np.arange(len(labels))
-        while len(rows):
-            gain = np.where(labels[rows] == 1, -field[rows], field[rows])
-            gain = np.where(free[rows], gain, -np.inf)
-            best = gain.argmax(axis=1)
-            improves = gain[np.arange(len(rows)), best] > TIE
-            rows, best = rows[improves], best[improves]
-            sign = 1.0 - 2.0 * labels[rows, best]
-            labels[rows, best] ^= 1
-            field[rows] += sign[:, None] * self.coupling[best]
-        return labels
+def climb(scores: Floats, coupling: Floats, known: Labels, start: Labels) -> Labels:
+    """Flip single labels of (n, L) vectors as long as one of them makes a row more probable."""
+    labels = start.copy()
+    free = known < 0
+    field = scores.copy()
+    for label in range(labels.shape[1]):
+        active = labels[:, label] * free[:, label]
+        field += active[:, None] * coupling[label]
+    rows = np.arange(len(labels))
+    while len(rows):
+        gain = np.where(labels[rows] == 1, -field[rows], field[rows])
+        gain = np.where(free[rows], gain, -np.inf)
+        best = gain.argmax(axis=1)
+        improves = gain[np.arange(len(rows)), best] > TIE
+        rows, best = rows[improves], best[improves]
+        sign = 1.0 - 2.0 * labels[rows, best]
+        labels[rows, best] ^= 1
+        field[rows] += sign[:, None] * coupling[best]
+    return labels
 
 
 # ---------------------------------------------------------------------- the bound
@@ -78,13 +54,8 @@ class FieldSearch:
 class Relaxation:
     """A field in which no coupling can add to what the labels give on their own.
 
-    Attributes
-    ----------
-    constant : (n,) array
-    gain : (n, L) array
-        What label j adds when it is positive; with it every coupling is at most zero.
-    loss : (n, L, 2, L, 2) array
-        ``loss[:, i, a, j, b]`` is what the coupling of i and j adds at y_i = a, y_j = b.
+    A positive label j adds ``gain[:, j]`` to the ``constant`` (n,), and the coupling of i and j
+    adds ``loss[:, i, a, j, b]``, which is at most zero, at y_i = a and y_j = b.
     """
 
     constant: Floats
@@ -92,7 +63,7 @@ class Relaxation:
     loss: Floats
 
     def bound(self) -> Floats:
-        """No label vector's energy is above this, (n,)."""
+        """Return an energy (n,) that no label vector exceeds."""
         return np.asarray(self.constant + np.maximum(self.gain, 0.0).sum(axis=1))
 
 
@@ -168,17 +139,10 @@ class _Splits:
 
 @dataclass(frozen=True)
 class Frontier:
-    """The best complete vectors a search ends with.
+    """The best complete vectors (n, w, L) a search ends with, in decreasing ``energy`` (n, w).
 
-    Attributes
-    ----------
-    labels : (n, w, L) int8 array
-        Decreasing in energy; rows that ran out of vectors repeat any with energy -inf.
-    energy : (n, w) array
-    dropped : (n,) array
-        No vector that was given up for lack of room has a higher energy.
-    nodes : (n,) int64 array
-        Partial vectors looked at.
+    Rows that ran out of vectors repeat any with energy -inf. No vector that was given up for lack
+    of room has an energy above ``dropped``; ``nodes`` partial vectors were looked at.
     """
 
     labels: Labels

@@ -1,7 +1,8 @@
 """Conditionals of a chain that only a Python function can evaluate.
 
 Walks along the chain, beams, best-first search and populations are in NumPy. Rows advance together,
-so that the function is called for many prefixes at once.
+so that the function is called for many prefixes at once. `FunctionConditionals` describes the
+methods that all conditionals have.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from labelweave.joint.capabilities import Limits
 from labelweave.joint.conditionals import LogOdds, Populations, check_order, grid_log_odds
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.quantities import bernoulli_log_prob, row_uniforms
-from labelweave.joint.results import Mode, Ranked
+from labelweave.joint.results import Mode, Ranked, Rows, assembled
 
 # Prefixes up to which all rows are searched together: many may wait by then.
 _TOGETHER = 1000
@@ -47,26 +48,36 @@ class FunctionConditionals:
 
     @property
     def linear(self) -> tuple[Floats, Floats] | None:
+        """``scores`` (n, L) and ``coupling`` (L, L) of linear conditionals; None for others."""
         return None
 
     def take(self, rows: Indices) -> Self:
+        """Return the conditionals of some rows."""
         part = copy.copy(self)
         part._position = self._position[rows]
         return part
 
     def scaled(self, factor: float) -> Self:
+        """Return the conditionals with all log-odds times ``factor``."""
         part = copy.copy(self)
         part.function = partial(_times, factor, self.function)
         return part
 
     def ancestors(self, labels: Indices) -> Indices:
-        """Return every earlier label: what a function looks at is not visible from outside."""
+        """Return the labels that ``labels`` depend on, and these themselves, in chain order.
+
+        These are all earlier labels: a function does not show which of them it looks at.
+        """
         positions = np.flatnonzero(np.isin(self.order, labels))
         return self.order[: positions[-1] + 1] if len(positions) else self.order[:0]
 
     # ------------------------------------------------------------------ probabilities
 
     def log_odds_of(self, label: int, rows: Indices, prefix: Labels) -> Floats:
+        """Return the log-odds of ``label`` in each of ``rows`` after its (L,) prefix.
+
+        Only the labels before it may be set in a prefix; all others are 0.
+        """
         if len(rows) == 0:
             return np.zeros(0)
         z = np.asarray(self.function(label, self._position[rows], prefix), dtype=np.float64)
@@ -78,6 +89,7 @@ class FunctionConditionals:
         return z
 
     def log_odds(self, vectors: Labels) -> Floats:
+        """Return the log-odds (n, k, L) of each label of the vectors given the earlier ones."""
         log_odds = np.empty(vectors.shape)
         for position, label in enumerate(self.order):
             before = self.order[:position]
@@ -85,9 +97,11 @@ class FunctionConditionals:
         return log_odds
 
     def log_joint(self, vectors: Labels) -> Floats:
+        """Return the log-joints (n, k) of (n, k, L) vectors."""
         return walk(self.log_odds_of, self.order, vectors, _never)[1]
 
     def table(self, known: Labels, free: Indices, order: Indices) -> Floats:
+        """Return the (n, 2^f) log-joints of the labels in ``order``: known where not ``free``."""
         labels = np.zeros((len(known), 1, len(self.order)), dtype=np.int8)
         log_prob = np.zeros((len(known), 1))
         column = np.zeros(1, dtype=np.int64)
@@ -112,11 +126,13 @@ class FunctionConditionals:
         return out
 
     def cardinality(self, *, by_label: bool) -> Floats | None:
+        """Return how many labels are positive, if there is a formula for it, as in a joint."""
         return None
 
     # ------------------------------------------------------------------ draws
 
     def complete(self, vectors: Labels, row_ids: Indices, seed: int) -> tuple[Labels, Floats]:
+        """Draw every -1 of (n, k, L) vectors; return these with the log-weights of the rest."""
         n_labels = len(self.order)
         uniforms = row_uniforms(row_ids, seed, vectors.shape[1], n_labels, self.n_threads)
 
@@ -138,6 +154,11 @@ class FunctionConditionals:
         *,
         vectors: bool = True,
     ) -> Populations:
+        """Walk populations that agree with ``known`` through the labels in ``order``.
+
+        ``sizes`` are the number of populations and of the prefixes in each. All rows have the same
+        labels known. Without ``vectors``, none need to be returned.
+        """
         uniforms = row_uniforms(row_ids, seed, 2 * sizes[0], len(self.order), self.n_threads)
         return walk_populations(self.log_odds_of, order, known, uniforms, sizes[1])
 
@@ -151,9 +172,12 @@ class FunctionConditionals:
         log_mass: Floats,
         start: Labels | None = None,
     ) -> Mode:
-        """Search all rows together while few prefixes can wait, then the hard ones in blocks.
+        """Search the vectors of the highest log-joints that agree with ``known``.
 
-        So the function is called for many prefixes at once, and memory stays bounded.
+        ``floor`` (n,) is the least log-joint that is looked for, ``log_mass`` (n,) bounds the sum
+        of all, and a search under the relaxed bound begins with ``start``. All rows are searched
+        together while few prefixes can wait, then the hard ones in blocks: so the function is
+        called for many prefixes at once, and memory stays bounded.
         """
         if limits.budget == 0:
             return self._greedy(known, log_mass)
@@ -163,17 +187,14 @@ class FunctionConditionals:
         spent = np.flatnonzero(found.nodes >= first.budget)
         if first.budget == limits.budget or len(spent) == 0:
             return found
-        labels, nodes = found.labels.copy(), found.nodes.copy()
-        log_joint, bound = found.log_prob.copy(), found.upper_bound.copy()
+        parts: list[tuple[Rows, Mode]] = [(slice(None), found)]
         for block in row_blocks(len(spent), min(limits.budget, 2**40)):
             rows = spent[block]
-            again = self.take(rows)._search_together(
-                known[rows], limits, floor[rows], log_mass[rows]
+            again = self.take(rows)
+            parts.append(
+                (rows, again._search_together(known[rows], limits, floor[rows], log_mass[rows]))
             )
-            assert again.nodes is not None
-            labels[rows], nodes[rows] = again.labels, again.nodes
-            log_joint[rows], bound[rows] = again.log_prob, again.upper_bound
-        return Mode(labels, log_joint, bound, nodes)
+        return assembled(len(known), parts)
 
     def _greedy(self, known: Labels, log_mass: Floats) -> Mode:
         """Return greedy vectors; no vector is more probable than all of them together."""
@@ -187,20 +208,20 @@ class FunctionConditionals:
         return search.run(self._greedy(known, log_mass), log_mass)
 
     def beam(self, known: Labels, k: int, width: int) -> Ranked:
-        parts = [
-            beam_search(self.take(rows).log_odds_of, self.order, known[rows], k, width)
-            for rows in self._blocks(width)
-        ]
-        return Ranked(
-            np.concatenate([part.labels for part in parts]),
-            np.concatenate([part.log_prob for part in parts]),
-            np.concatenate([part.upper_bound for part in parts]),
-        )
-
-    def _blocks(self, width: int) -> list[Indices]:
-        n = len(self._position)
+        """Return the k best vectors of a beam search that keeps ``width`` prefixes."""
+        n = len(known)
         blocks = row_blocks(n, 4 * width * len(self.order)) or [slice(0, 0)]
-        return [np.arange(n, dtype=np.int64)[block] for block in blocks]
+        every = np.arange(n, dtype=np.int64)
+        parts = [
+            (
+                block,
+                beam_search(
+                    self.take(every[block]).log_odds_of, self.order, known[block], k, width
+                ),
+            )
+            for block in blocks
+        ]
+        return assembled(n, parts)
 
 
 def _times(factor: float, log_odds: LogOdds, label: int, rows: Indices, prefix: Labels) -> Floats:
@@ -278,8 +299,7 @@ def beam_search(log_odds: LogOdds, order: Indices, known: Labels, k: int, width:
             dropped = np.maximum(dropped, log_prob[:, keep])
         log_prob = log_prob[:, :keep]
         labels = np.take_along_axis(labels, ranking[:, :keep, None], axis=1)
-    labels[np.isneginf(log_prob)] = -1
-    return Ranked(labels, log_prob, np.maximum(dropped, log_prob[:, -1]))
+    return Ranked.padded(labels, log_prob, k, dropped)
 
 
 # ---------------------------------------------------------------------- best-first search

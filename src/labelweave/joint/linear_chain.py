@@ -6,6 +6,7 @@ Every primitive is a compiled kernel. Formulas: docs/design/math.md, section 2.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -42,6 +43,17 @@ def check_log_odds(values: npt.ArrayLike, name: str) -> Floats:
     return matrix
 
 
+def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
+    """``coupling`` as an (L, L) matrix of log-odds."""
+    matrix = check_log_odds(coupling, "coupling")
+    if matrix.shape != (n_labels, n_labels):
+        raise ValueError(
+            f"coupling must be {n_labels} x {n_labels}, one row and one column per label; its shape "
+            f"is {matrix.shape}"
+        )
+    return matrix
+
+
 def coupling_sums(labels: Labels, coupling: Floats, n_threads: int) -> Floats:
     """Return Σ_k coupling_jk y_k for every label j of (n, m, L) vectors y, in the same shape."""
     # Few labels of a vector are positive. Not BLAS: the same bits in every batch of rows.
@@ -62,17 +74,11 @@ class LinearConditionals:
     ) -> None:
         self.scores = check_log_odds(scores, "scores")
         self.order = check_order(order, self.scores.shape[1])
-        self.coupling = check_log_odds(coupling, "coupling")
+        self.coupling = check_coupling(coupling, len(self.order))
         self.n_threads = int(n_threads)
-        self._check_coupling()
+        self._check_order()
 
-    def _check_coupling(self) -> None:
-        n_labels = len(self.order)
-        if self.coupling.shape != (n_labels, n_labels):
-            raise ValueError(
-                f"coupling must be {n_labels} x {n_labels}, one row and one column per "
-                f"label; its shape is {self.coupling.shape}"
-            )
+    def _check_order(self) -> None:
         along = self.coupling[np.ix_(self.order, self.order)]
         late = np.argwhere(np.triu(along))
         if len(late):
@@ -113,6 +119,9 @@ class LinearConditionals:
         # The zeros of `coupling` hide the later labels.
         return self.scores[:, None, :] + coupling_sums(vectors, self.coupling, self.n_threads)
 
+    def _kernel(self, kernel: Callable[..., None], *arguments: object) -> None:
+        kernel(self.scores, self.coupling, *arguments, self.n_threads)
+
     def log_joint(self, vectors: Labels) -> Floats:
         n, k, n_labels = vectors.shape
         scores = self.scores if k == 1 else np.repeat(self.scores, k, axis=0)
@@ -124,7 +133,7 @@ class LinearConditionals:
         slot = np.full(len(self.order), -1, dtype=np.int64)
         slot[free] = np.arange(len(free))
         out = np.empty((len(self.scores), 2 ** len(free)))
-        native.chain_table(self.scores, self.coupling, order, known, slot, out, self.n_threads)
+        self._kernel(native.chain_table, order, known, slot, out)
         return out
 
     def cardinality(self, *, by_label: bool) -> Floats | None:
@@ -133,23 +142,14 @@ class LinearConditionals:
             return None
         out = np.empty((n, n_labels, n_labels + 1) if by_label else (n, n_labels + 1))
         kernel = native.chain_cardinality_by_label if by_label else native.chain_cardinality
-        kernel(self.scores, self.coupling, self.order, out, self.n_threads)
+        self._kernel(kernel, self.order, out)
         return out
 
     # ------------------------------------------------------------------ draws
 
     def complete(self, vectors: Labels, row_ids: Indices, seed: int) -> tuple[Labels, Floats]:
         labels, log_weight = vectors.copy(), np.empty(vectors.shape[:2])
-        native.chain_sample(
-            self.scores,
-            self.coupling,
-            self.order,
-            row_ids,
-            seed,
-            labels,
-            log_weight,
-            self.n_threads,
-        )
+        self._kernel(native.chain_sample, self.order, row_ids, seed, labels, log_weight)
         return labels, log_weight
 
     def populate(
@@ -164,21 +164,10 @@ class LinearConditionals:
     ) -> Populations:
         n_populations, size = sizes
         found = Populations.empty(known, n_populations, size if vectors else 0)
-        native.chain_populations(
-            self.scores,
-            self.coupling,
-            order,
-            known,
-            row_ids,
-            seed,
-            size,
-            found.marginals,
-            found.log_evidence,
-            found.quantum,
-            found.labels,
-            found.log_weight,
-            self.n_threads,
-        )
+        outputs = (found.marginals, found.log_evidence, found.quantum)
+        vectors_left = (found.labels, found.log_weight)
+        walked = (order, known, row_ids, seed, size)
+        self._kernel(native.chain_populations, *walked, *outputs, *vectors_left)
         return found
 
     # ------------------------------------------------------------------ search
@@ -194,66 +183,34 @@ class LinearConditionals:
         if limits.budget == 0:
             return self._greedy(known)
         if limits.relaxed:
-            return self._relaxed(
-                known, limits, self._greedy(known).labels if start is None else start
-            )
-        n = len(known)
-        labels, nodes = known.copy(), np.empty(n, dtype=np.int64)
-        log_joint, bound = np.empty(n), np.empty(n)
-        native.chain_search(
-            self.scores,
-            self.coupling,
-            self.order,
-            limits.budget,
-            limits.epsilon,
-            limits.seconds,
-            floor,
-            log_mass,
-            labels,
-            log_joint,
-            bound,
-            nodes,
-            self.n_threads,
-        )
-        return Mode(labels, log_joint, bound, nodes)
+            start = self._greedy(known).labels if start is None else start
+            return self._relaxed(known, limits, start)
+        nodes = np.empty(len(known), dtype=np.int64)
+        found = Mode(known.copy(), np.empty(len(known)), np.empty(len(known)), nodes)
+        stops = (limits.budget, limits.epsilon, limits.seconds, floor, log_mass)
+        outputs = (found.labels, found.log_prob, found.upper_bound, nodes)
+        self._kernel(native.chain_search, self.order, *stops, *outputs)
+        return found
 
     def _greedy(self, known: Labels) -> Mode:
         """Return, label by label, the likelier value, under the interval bound."""
-        labels, log_joint, bound = known.copy(), np.empty(len(known)), np.empty(len(known))
-        native.chain_greedy(
-            self.scores, self.coupling, self.order, labels, log_joint, bound, self.n_threads
-        )
-        return Mode(labels, log_joint, bound)
+        found = Mode(known.copy(), np.empty(len(known)), np.empty(len(known)))
+        outputs = (found.labels, found.log_prob, found.upper_bound)
+        self._kernel(native.chain_greedy, self.order, *outputs)
+        return found
 
     def _relaxed(self, known: Labels, limits: Limits, start: Labels) -> Mode:
         """Search under the bound of a relaxation of all couplings at once."""
-        labels, log_joint, bound = start.copy(), np.empty(len(known)), np.empty(len(known))
-        native.chain_relaxed_search(
-            self.scores,
-            self.coupling,
-            self.order,
-            known,
-            RELAXATION_STEPS,
-            min(limits.budget, 2**63),
-            labels,
-            log_joint,
-            bound,
-            self.n_threads,
-        )
-        return Mode(labels, log_joint, bound)
+        found = Mode(start.copy(), np.empty(len(known)), np.empty(len(known)))
+        stops = (RELAXATION_STEPS, min(limits.budget, 2**63))
+        outputs = (found.labels, found.log_prob, found.upper_bound)
+        self._kernel(native.chain_relaxed_search, self.order, known, *stops, *outputs)
+        return found
 
     def beam(self, known: Labels, k: int, width: int) -> Ranked:
-        labels = np.empty((len(known), k, len(self.order)), dtype=np.int8)
-        log_joint, bound = np.empty((len(known), k)), np.empty(len(known))
-        native.chain_beam_list(
-            self.scores,
-            self.coupling,
-            self.order,
-            known,
-            width,
-            labels,
-            log_joint,
-            bound,
-            self.n_threads,
-        )
-        return Ranked(labels, log_joint, bound)
+        n, n_labels = known.shape
+        labels = np.empty((n, k, n_labels), dtype=np.int8)
+        found = Ranked(labels, np.empty((n, k)), np.empty(n))
+        outputs = (found.labels, found.log_prob, found.upper_bound)
+        self._kernel(native.chain_beam_list, self.order, known, width, *outputs)
+        return found

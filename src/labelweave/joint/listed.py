@@ -11,7 +11,14 @@ from scipy.special import logsumexp
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_labels, check_matrix
 from labelweave.joint.distribution import SUM_TOLERANCE, JointDistribution, RowOptions
-from labelweave.joint.enumeration import SAFE_PROBABILITY, label_vectors, log_sums
+from labelweave.joint.enumeration import (
+    SAFE_PROBABILITY,
+    drawn,
+    entropy,
+    label_vectors,
+    log_sums,
+    ranked,
+)
 from labelweave.joint.quantities import Estimate, Quantity
 from labelweave.joint.results import Mode, Ranked
 
@@ -125,13 +132,7 @@ class ListedJoint(JointDistribution):
         return np.take_along_axis(with_missing, places.reshape(n, k), axis=1)
 
     def _sample(self, k: int, seed: int) -> Labels:
-        places = np.empty((self.n_rows, k), dtype=np.int64)
-        uniform = self._uniform(seed, k, 0)
-        for i, row in enumerate(np.cumsum(np.exp(self.log_weights), axis=1)):
-            # Staying below the total makes sure that a vector of positive probability is met.
-            target = np.minimum(uniform[i] * row[-1], np.nextafter(row[-1], 0.0))
-            places[i] = np.searchsorted(row, target, side="right")
-        return self.vectors[places]
+        return self.vectors[drawn(self.log_weights, self._uniform(seed, k, 0))]
 
     def _restricted(self, known: Labels) -> Floats:
         """Return the log-weights with -inf for vectors that contradict ``known``."""
@@ -165,9 +166,7 @@ class ListedJoint(JointDistribution):
         if quantity == "marginals":
             return self._summed(np.arange(len(self.vectors)))
         if quantity == "entropy":
-            weights = np.exp(self.log_weights)
-            finite = np.where(weights > 0, self.log_weights, 0.0)
-            return np.asarray(-(weights * finite).sum(axis=1))
+            return entropy(self.log_weights)
         size = self.vectors.sum(axis=1, dtype=np.int64)
         if quantity == "cardinality":
             sizes = np.eye(self.n_labels + 1)[size]
@@ -218,11 +217,5 @@ class ListedJoint(JointDistribution):
 
     def best_vectors(self, k: int, width: int | None = None) -> Ranked:
         """Return the ``k`` most probable label vectors of each row, decreasing; exact."""
-        kept = min(k, len(self.vectors))
-        places = np.argsort(-self.log_weights, axis=1, kind="stable")[:, :kept]
-        labels = np.full((self.n_rows, k, self.n_labels), -1, dtype=np.int8)
-        log_prob = np.full((self.n_rows, k), -np.inf)
-        labels[:, :kept] = self.vectors[places]
-        log_prob[:, :kept] = np.take_along_axis(self.log_weights, places, axis=1)
-        labels[np.isneginf(log_prob)] = -1
-        return Ranked(labels, log_prob, log_prob[:, -1].copy())
+        places, log_prob = ranked(self.log_weights, k)
+        return Ranked.padded(self.vectors[places], log_prob, k, -np.inf)

@@ -34,10 +34,9 @@ class MixtureJoint(JointDistribution):
     """P(y) = Σ_k weight_k P_k(y).
 
     Marginals, pairwise and cardinality are averages of the components' and exact when theirs are;
-    entropy goes by enumeration. `mode` and `top` walk the components' own lists of likely vectors
-    until no vector that none of them showed can win, or go by enumeration where labels are few.
-    Beside a `ListedJoint`, mode and entropy of a single component are exact whenever its own are.
-    Conditioning weighs the components by how well they predicted the evidence.
+    entropy goes by enumeration. `mode` and `top` walk the components' own lists of likely vectors,
+    or go by enumeration where labels are few. Beside a `ListedJoint`, mode and entropy of a single
+    component are exact whenever its own are.
 
     Parameters
     ----------

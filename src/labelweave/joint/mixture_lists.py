@@ -7,12 +7,8 @@ vector by vector in compiled code; other forms give longer and longer lists.
 
 Components may list *every* vector they allow (`ListedJoint`). Let S be the vectors that these
 components list for a row. Elsewhere the mixture is w R(y), where R mixes the other components and w
-is their total weight. That makes three answers exact that otherwise take an enumeration
-(docs/design/math.md, section 3):
-
-- the mode is in S, or it is the mode m of R: any y outside S has P(y) = w R(y) ≤ w R(m) ≤ P(m);
-- in the same way, the k best vectors are among S and the k best of R;
-- the entropy is w (H(R) − log w) + Σ_S (q log q − P log P), where q = w R.
+is their total weight: so the mode, the k best vectors and the entropy follow from S and R without
+an enumeration (docs/design/math.md, section 3.6).
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint.distribution import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.listed import ListedJoint
-from labelweave.joint.results import Ranked
+from labelweave.joint.results import Ranked, Rows, assembled
 
 if TYPE_CHECKING:
     from labelweave.joint.mixture import MixtureJoint
@@ -60,18 +56,14 @@ class ListMerger:
     # ------------------------------------------------------------------ listed components
 
     def hold_listed_part(self) -> bool:
-        """Return whether a component, also of a mixture within the mixture, lists its vectors."""
+        """Return whether a component, also one of a mixture within it, lists its vectors."""
         return any(isinstance(part, ListedJoint) for _, part in self.joint.leaves())
 
     def listed_part(self) -> ListedPart | None:
         """Return the listed part of the mixture, or None if no component lists its vectors."""
-        listed: list[tuple[Floats, ListedJoint]] = []
-        others: list[tuple[Floats, JointDistribution]] = []
-        for weight, part in self.joint.leaves():
-            if isinstance(part, ListedJoint):
-                listed.append((weight, part))
-            else:
-                others.append((weight, part))
+        leaves = self.joint.leaves()
+        listed = [(weight, part) for weight, part in leaves if isinstance(part, ListedJoint)]
+        others = [(weight, part) for weight, part in leaves if not isinstance(part, ListedJoint)]
         if not listed:
             return None
         vectors = listed[0][1].vectors
@@ -126,54 +118,47 @@ class ListMerger:
         log_rest = np.maximum(rest.log_prob[:, 0], rest.upper_bound)
         places, left_out = part.contenders(k, max(k, depth), log_rest)
         unseen = np.maximum(rest.upper_bound, left_out)
-        labels, log_prob = np.empty_like(rest.labels), np.empty_like(rest.log_prob)
-        bound = np.empty(joint.n_rows)
+        parts: list[tuple[Rows, Ranked]] = [(slice(None), rest)]
         for block in row_blocks(joint.n_rows, (places.shape[1] + k) * joint.n_labels):
             at = places[block]
             listed = np.where(at[:, :, None] >= 0, part.vectors[at], np.int8(-1))
             both = np.concatenate([listed, rest.labels[block]], axis=1)
-            found = _best(joint[block], k, both, unseen[block])
-            labels[block], log_prob[block] = found.labels, found.log_prob
-            bound[block] = found.upper_bound
-        return Ranked(labels, log_prob, bound), (places >= 0).sum(axis=1) + k
+            parts.append((block, _best(joint[block], k, both, unseen[block])))
+        return assembled(joint.n_rows, parts), (places >= 0).sum(axis=1) + k
 
     # ------------------------------------------------------------------ growing lists
 
     def _growing(self, k: int, depth: int) -> tuple[Ranked, Indices]:
         """Return the best of lists that grow until they prove them."""
         joint = self.joint
-        labels = np.empty((joint.n_rows, k, joint.n_labels), dtype=np.int8)
-        log_prob, bound = np.empty((joint.n_rows, k)), np.empty(joint.n_rows)
+        parts: list[tuple[Rows, Ranked]] = []
         listed = np.zeros(joint.n_rows, dtype=np.int64)
         length = min(max(k, FIRST_LENGTH), max(k, depth))
         rows = np.arange(joint.n_rows)
         while len(rows):
+            still_open = []
             for block in row_blocks(len(rows), len(joint.components) * length * joint.n_labels):
                 at = rows[block]
                 part = _merged(joint[at], k, length)
-                labels[at], log_prob[at], bound[at] = part.labels, part.log_prob, part.upper_bound
+                parts.append((at, part))
                 listed[at] += length * len(joint.components)
-            rows = rows[bound[rows] > log_prob[rows, -1]]
+                still_open.append(at[~part.exact])
+            rows = np.concatenate(still_open)
             if length >= depth:
                 break
             length = min(GROWTH * length, depth)
-        return Ranked(labels, log_prob, bound), listed
+        if not parts:  # no rows: only the shape matters
+            parts.append((rows, _merged(joint, k, length)))
+        return assembled(joint.n_rows, parts), listed
 
 
 @dataclass(frozen=True)
 class ListedPart:
     """A mixture as its listed vectors and the mixture of its other components.
 
-    Attributes
-    ----------
-    vectors : (V, L) int8 array
-        The vectors of all components that list them, each once.
-    log_weights : (n, V) array
-        What these components contribute to log P(vector); -inf for a vector that is not in S.
-    rest : JointDistribution or None
-        R, the mixture of the other components; None if there are none.
-    log_weight : (n,) array
-        log w, the weight of R.
+    In the notation above, ``rest`` is R and ``log_weight`` (n,) is log w. The listed components
+    contribute ``log_weights`` (n, V) to log P of their ``vectors`` (V, L), each of which is there
+    once; -inf stands for a vector that is not in S.
     """
 
     vectors: Labels
@@ -184,9 +169,8 @@ class ListedPart:
     def best_of_rest(self, k: int) -> Ranked:
         """Return the ``k`` vectors for which w R is largest, and a bound on w R of all others."""
         if self.rest is None:
-            n = len(self.log_weight)
-            none = np.full((n, k, self.vectors.shape[1]), -1, dtype=np.int8)
-            return Ranked(none, np.full((n, k), -np.inf), np.full(n, -np.inf))
+            none = np.empty((len(self.log_weight), 0, self.vectors.shape[1]), dtype=np.int8)
+            return Ranked.padded(none, np.empty(none.shape[:2]), k, -np.inf)
         if k == 1:  # most forms find their mode faster than a list
             mode = self.rest.mode()
             ranked = Ranked(mode.labels[:, None], mode.log_prob[:, None], mode.upper_bound)

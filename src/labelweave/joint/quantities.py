@@ -35,9 +35,8 @@ class Estimate:
 
     Attributes
     ----------
-    value : (n, ...) array
-    standard_error : array of the same shape
-        Zero where the value is exact.
+    value, standard_error : (n, ...) array
+        The error is zero where the value is exact.
     exact : (n,) bool array
         Whether the row was computed and not sampled.
 
@@ -121,8 +120,7 @@ def probability_from_draws(
 def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Weighted mean of conditional probabilities (n, k, L) of draws, and its standard error.
 
-    As in `probability_from_draws`, the error is at least one over the effective number of draws:
-    what no draw led to may still have about that probability.
+    As in `probability_from_draws`, it is at least one over the effective number of draws.
     """
     mean = np.einsum("nk,nkl->nl", weight, values)
     variance = np.einsum("nk,nkl->nl", weight**2, (values - mean[:, None, :]) ** 2)
@@ -133,10 +131,8 @@ def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floa
 def mean_of_replicates(values: Floats, log_weight: Floats) -> tuple[Floats, Floats]:
     """Weighted mean of independent estimates (n, r, ...) of the same thing, and its standard error.
 
-    Draws that were balanced against one another say nothing of the error of their mean; independent
-    sets of them do. There are few of these: the error is the standard deviation of Student's
-    distribution with r - 1 degrees of freedom. Sums go replicate by replicate, so that rows have
-    the same bits in any batch.
+    There are few of them: the error is the standard deviation of Student's distribution with r - 1
+    degrees of freedom. Sums go replicate by replicate, so that rows have the same bits in any batch.
     """
     n, r = log_weight.shape
     weight = normalised_weights(log_weight).T.reshape((r, n) + (1,) * (values.ndim - 2))
@@ -214,11 +210,11 @@ def computed_or_drawn(
         return Estimate.of_exact(_computed(joint, quantity))
     if not exact.any():
         return from_draws(joint, quantity, samples, seed)
-    computed = _computed(joint[exact], quantity)
-    drawn = from_draws(joint[~exact], quantity, samples, seed)
-    value = np.empty((joint.n_rows, *computed.shape[1:]))
+    value = np.empty(shape(joint, quantity))
     error = np.zeros_like(value)
-    value[exact], value[~exact], error[~exact] = computed, drawn.value, drawn.standard_error
+    drawn = from_draws(joint[~exact], quantity, samples, seed)
+    value[exact] = _computed(joint[exact], quantity)
+    value[~exact], error[~exact] = drawn.value, drawn.standard_error
     return Estimate(value, error, exact)
 
 
@@ -231,17 +227,22 @@ def _computed(joint: JointDistribution, quantity: Quantity) -> Floats:
     return np.where(known >= 0, known, value)
 
 
+def shape(joint: JointDistribution, quantity: Quantity) -> tuple[int, ...]:
+    """Return the shape of a quantity of all rows."""
+    n, n_labels = joint.n_rows, joint.n_labels
+    shapes: dict[Quantity, tuple[int, ...]] = {
+        "marginals": (n, n_labels),
+        "pairwise": (n, n_labels, n_labels),
+        "cardinality": (n, n_labels + 1),
+        "cardinality_by_label": (n, n_labels, n_labels + 1),
+        "entropy": (n,),
+    }
+    return shapes[quantity]
+
+
 def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:
     """Return the exact quantity of every row from its table."""
-    n_labels = joint.n_labels
-    shapes: dict[Quantity, tuple[int, ...]] = {
-        "marginals": (n_labels,),
-        "pairwise": (n_labels, n_labels),
-        "cardinality": (n_labels + 1,),
-        "cardinality_by_label": (n_labels, n_labels + 1),
-        "entropy": (),
-    }
-    out = np.empty((joint.n_rows, *shapes[quantity]))
+    out = np.empty(shape(joint, quantity))
     for rows, enumeration in tables(joint):
         out[rows] = enumeration.quantity(quantity)
     return out
@@ -267,15 +268,11 @@ def log_odds_by_enumeration(joint: JointDistribution) -> Floats:
 
 def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed: int) -> Estimate:
     """Return the quantity estimated from ``samples`` draws per row."""
-    values, errors = [], []
-    cells = joint._cells_per_row(quantity, samples)
-    # A batch without rows still needs the shape of the result: one empty block.
-    for block in row_blocks(joint.n_rows, cells) or [slice(0, 0)]:
-        value, error = joint[block]._drawn(quantity, samples, seed)
-        values.append(value)
-        errors.append(error)
-    exact = np.zeros(joint.n_rows, dtype=np.bool_)
-    return Estimate(np.concatenate(values), np.concatenate(errors), exact)
+    value = np.empty(shape(joint, quantity))
+    error = np.empty_like(value)
+    for block in row_blocks(joint.n_rows, joint._cells_per_row(quantity, samples)):
+        value[block], error[block] = joint[block]._drawn(quantity, samples, seed)
+    return Estimate(value, error, np.zeros(joint.n_rows, dtype=np.bool_))
 
 
 def result_cells(quantity: Quantity, n_labels: int) -> int:
@@ -288,9 +285,8 @@ def from_weighted_draws(
 ) -> tuple[Floats, Floats]:
     """Return the quantity and its standard error from weighted draws of the form.
 
-    Marginals are Rao-Blackwellised: what is averaged is not the drawn label but its probability
-    given other labels of the draw. That has the same mean and less variance, and no label's
-    probability is 0 because no draw happened to have it.
+    Marginals are Rao-Blackwellised: not the drawn label is averaged but its probability given other
+    labels of the draw, which has the same mean and less variance.
     """
     labels, log_weight = joint._weighted_sample(samples, seed)
     weight = normalised_weights(log_weight)

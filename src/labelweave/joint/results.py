@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.wording import counted, left_out, positive_labels
@@ -25,26 +26,25 @@ class Mode:
 
     Attributes
     ----------
-    labels : (n, L) int8 array
-    log_prob : (n,) array
-        Log-probability of ``labels``.
-    upper_bound : (n,) array
-        No label vector of the row is more probable than this.
-    nodes : (n,) int64 array or None
-        The work of a search: partial vectors whose continuations were looked at, or vectors taken
-        from the lists of a mixture's components. None where nothing was counted.
-    label_names : tuple of str or None
-        Shown in notebooks; known if the joint distribution has names.
+        labels, log_prob : (n, L) int8 and (n,) arrays
+            The vectors and their log-probabilities.
+        upper_bound : (n,) array
+            No label vector of the row is more probable than this.
+        nodes : (n,) int64 array or None
+            The work of a search: partial vectors whose continuations were looked at, or vectors taken
+            from the lists of a mixture's components. None where nothing was counted.
+        label_names : tuple of str or None
+            Shown in notebooks; known if the joint distribution has names.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from labelweave.joint import IndependentJoint
-    >>> mode = IndependentJoint(np.array([[2.0, -1.0]])).mode()
-    >>> mode.labels
-    array([[1, 0]], dtype=int8)
-    >>> mode.optimal
-    array([ True])
+        >>> import numpy as np
+        >>> from labelweave.joint import IndependentJoint
+        >>> mode = IndependentJoint(np.array([[2.0, -1.0]])).mode()
+        >>> mode.labels
+        array([[1, 0]], dtype=int8)
+        >>> mode.optimal
+        array([ True])
     """
 
     labels: Labels
@@ -75,11 +75,11 @@ class Mode:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from labelweave.joint import IndependentJoint
-        >>> IndependentJoint(np.array([[2.0, -1.0]])).mode().to_frame()
-          labels  probability certificate
-        0      0     0.643914      proven
+                >>> import numpy as np
+                >>> from labelweave.joint import IndependentJoint
+                >>> IndependentJoint(np.array([[2.0, -1.0]])).mode().to_frame()
+                  labels  probability certificate
+                0      0     0.643914      proven
         """
         import pandas as pd
 
@@ -115,28 +115,8 @@ class Mode:
 
     def replaced(self, rows: Mask, part: Mode) -> Mode:
         """Return these modes with those of some rows replaced by ``part``."""
-        labels, log_prob = self.labels.copy(), self.log_prob.copy()
-        upper_bound = self.upper_bound.copy()
-        labels[rows], log_prob[rows], upper_bound[rows] = (
-            part.labels,
-            part.log_prob,
-            part.upper_bound,
-        )
-        return Mode(labels, log_prob, upper_bound)
-
-    @staticmethod
-    def assembled(parts: Sequence[tuple[Mask, Mode]]) -> Mode:
-        """Return the modes of all rows from parts that cover each row once.
-
-        A part is the mask of the rows of the batch that it stands for, and their modes in order.
-        """
-        n_rows = len(parts[0][0])
-        labels = np.empty((n_rows, parts[0][1].labels.shape[1]), dtype=np.int8)
-        log_prob, upper_bound = np.empty(n_rows), np.empty(n_rows)
-        for rows, part in parts:
-            labels[rows], log_prob[rows] = part.labels, part.log_prob
-            upper_bound[rows] = part.upper_bound
-        return Mode(labels, log_prob, upper_bound)
+        every = replace(self, nodes=None, label_names=None)
+        return assembled(len(self.labels), [(slice(None), every), (rows, part)])
 
     def or_better(self, other: Mode) -> Mode:
         """Return row by row the more probable vector of two, and the lower of their bounds."""
@@ -162,27 +142,27 @@ def certified(labels: Labels, log_prob: Floats, upper_bound: Floats, normalised:
 class Ranked:
     """The most probable label vectors of each row, in decreasing order.
 
-    A row with fewer than k possible vectors is filled up with labels -1 and log-probability -inf.
+        A row with fewer than k possible vectors is filled up with labels -1 and log-probability -inf.
 
     Attributes
     ----------
-    labels : (n, k, L) int8 array
-    log_prob : (n, k) array
-    upper_bound : (n,) array
-        No vector that is not listed is more probable than this.
-    label_names : tuple of str or None
-        Shown in notebooks; known if the joint distribution has names.
+        labels, log_prob : (n, k, L) int8 and (n, k) arrays
+            The vectors and their log-probabilities.
+        upper_bound : (n,) array
+            No vector that is not listed is more probable than this.
+        label_names : tuple of str or None
+            Shown in notebooks; known if the joint distribution has names.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from labelweave.joint import IndependentJoint
-    >>> top = IndependentJoint(np.array([[2.0, -1.0]])).top(2)
-    >>> top.labels
-    array([[[1, 0],
-            [1, 1]]], dtype=int8)
-    >>> top.exact
-    array([ True])
+        >>> import numpy as np
+        >>> from labelweave.joint import IndependentJoint
+        >>> top = IndependentJoint(np.array([[2.0, -1.0]])).top(2)
+        >>> top.labels
+        array([[[1, 0],
+                [1, 1]]], dtype=int8)
+        >>> top.exact
+        array([ True])
     """
 
     labels: Labels
@@ -191,6 +171,16 @@ class Ranked:
     label_names: tuple[str, ...] | None = field(
         default=None, kw_only=True, repr=False, compare=False
     )
+
+    @staticmethod
+    def padded(labels: Labels, log_prob: Floats, k: int, unlisted: Floats | float) -> Ranked:
+        """Return lists of ``k`` vectors; others that were met have at most ``unlisted``."""
+        n, kept, n_labels = labels.shape
+        vectors = np.full((n, k, n_labels), -1, dtype=np.int8)
+        values = np.full((n, k), -np.inf)
+        vectors[:, :kept], values[:, :kept] = labels, log_prob
+        vectors[np.isneginf(values)] = -1
+        return Ranked(vectors, values, np.maximum(unlisted, values[:, -1]))
 
     @property
     def exact(self) -> Mask:
@@ -202,13 +192,13 @@ class Ranked:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from labelweave.joint import IndependentJoint
-        >>> IndependentJoint(np.array([[2.0, -1.0]])).top(2).to_frame()
-                 labels  probability certificate
-        row rank
-        0   0         0     0.643914      proven
-            1      0, 1     0.236883      proven
+                >>> import numpy as np
+                >>> from labelweave.joint import IndependentJoint
+                >>> IndependentJoint(np.array([[2.0, -1.0]])).top(2).to_frame()
+                         labels  probability certificate
+                row rank
+                0   0         0     0.643914      proven
+                    1      0, 1     0.236883      proven
         """
         import pandas as pd
 
@@ -232,13 +222,30 @@ class Ranked:
         n, k, _ = self.labels.shape
         caption = f"Ranked: {counted(n, 'row')}, the {k} most probable vectors of each"
         few = slice(0, _SHOWN_MODES // 2)
-        first = Ranked(
-            self.labels[few],
-            self.log_prob[few],
-            self.upper_bound[few],
-            label_names=self.label_names,
-        )
-        return frame_html(first.to_frame(), caption, left_out(n - len(first.labels)))
+        first = Ranked(self.labels[few], self.log_prob[few], self.upper_bound[few])
+        frame = replace(first, label_names=self.label_names).to_frame()
+        return frame_html(frame, caption, left_out(n - len(first.labels)))
+
+
+Found = TypeVar("Found", Mode, Ranked)
+Rows: TypeAlias = slice | Indices | Mask
+
+
+def assembled(n_rows: int, parts: Sequence[tuple[Rows, Found]]) -> Found:
+    """Return the results of all rows from parts, each with the rows that it stands for.
+
+    Nodes are counted if every part counts them.
+    """
+    names = ["labels", "log_prob", "upper_bound"]
+    if all(getattr(part, "nodes", None) is not None for _, part in parts):
+        names.append("nodes")
+    arrays: dict[str, Any] = {}
+    for name in names:
+        first: npt.NDArray[Any] = getattr(parts[0][1], name)
+        arrays[name] = np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
+        for rows, part in parts:
+            arrays[name][rows] = getattr(part, name)
+    return type(parts[0][1])(**arrays)
 
 
 def frame_html(

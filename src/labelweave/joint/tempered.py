@@ -13,7 +13,7 @@ from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.seeds import derive_seed
 from labelweave.joint.capabilities import near_power
-from labelweave.joint.distribution import Found, JointDistribution
+from labelweave.joint.distribution import JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, log_sums, row_blocks, tables
 from labelweave.joint.quantities import (
     Estimate,
@@ -22,25 +22,16 @@ from labelweave.joint.quantities import (
     normalised_weights,
     resample,
 )
+from labelweave.joint.results import Found
 
 
 class TemperedJoint(JointDistribution):
     """P_T(y) ∝ P(y)^(1/T): flatter than P if T > 1, sharper if T < 1, and in the same order.
 
     `JointDistribution.tempered` returns it for chains and mixtures; other forms stay what they are.
-    The mode and the most probable vectors are those of the base, found and proven by its searches.
-    Probabilities and quantities are exact while at most 16 labels are unknown. Beyond that, the
-    normaliser is estimated by weighted draws (docs/design/math.md, section 14):
-    `log_normaliser` gives it with its standard error, which is also that of `log_prob`.
-
-    Parameters
-    ----------
-    base : JointDistribution
-        P, with the label names, row ids and threads that the result has as well.
-    temperature : float
-        T, positive.
-    samples : int, default 1024
-        Weighted draws that stand for a row with more than 16 unknown labels.
+    The mode and the most probable vectors are those of the base P, found and proven by its searches.
+    While at most 16 labels are unknown, all else is exact. Beyond that, the normaliser is estimated
+    by ``samples`` weighted draws for each row (docs/design/math.md, section 14).
     """
 
     exact_powers: ClassVar[bool] = True

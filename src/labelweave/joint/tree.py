@@ -19,6 +19,7 @@ from scipy.special import log_expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._core import native
+from labelweave.joint import quantities
 from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.joint.quantities import Estimate, Quantity, bernoulli_entropy
 from labelweave.joint.results import Mode, Ranked
@@ -70,14 +71,7 @@ KernelArrays: TypeAlias = tuple[list[Floats], list[Indices], list[Indices], Floa
 
 @dataclass(frozen=True)
 class MixtureOfTrees:
-    """P(y) = Σ_k λ_k P_k(y) of trees.
-
-    Attributes
-    ----------
-    log_weights : (n, K) array
-        log λ_k of every row.
-    trees : tuple of K TreeJoint
-    """
+    """P(y) = Σ_k λ_k P_k(y) of K trees, with log λ_k of every row in ``log_weights`` (n, K)."""
 
     log_weights: Floats
     trees: tuple[TreeJoint, ...]
@@ -146,11 +140,6 @@ class TreeJoint(JointDistribution):
     array([[0.5, 0.5]])
     >>> joint.condition({"wet": 1}).marginals()
     array([[0.9, 1. ]])
-    >>> joint.cardinality().round(3)
-    array([[0.45, 0.1 , 0.45]])
-    >>> joint.top(2).labels
-    array([[[0, 0],
-            [1, 1]]], dtype=int8)
     """
 
     exact_powers: ClassVar[bool] = True
@@ -218,18 +207,14 @@ class TreeJoint(JointDistribution):
     def _exact(self, quantity: Quantity) -> Floats:
         if quantity == "entropy":
             return self._entropy()
-        n, n_labels = self.n_rows, self.n_labels
-        kernel, shape = {
-            "marginals": (native.tree_marginals, (n, n_labels)),
-            "pairwise": (native.tree_pairwise, (n, n_labels, n_labels)),
-            "cardinality": (native.tree_cardinality, (n, n_labels + 1)),
-            "cardinality_by_label": (
-                native.tree_cardinality_by_label,
-                (n, n_labels, n_labels + 1),
-            ),
-        }[quantity]
-        out = np.empty(shape)
-        self._kernel(kernel, out)
+        out = np.empty(quantities.shape(self, quantity))
+        kernels = {
+            "marginals": native.tree_marginals,
+            "pairwise": native.tree_pairwise,
+            "cardinality": native.tree_cardinality,
+            "cardinality_by_label": native.tree_cardinality_by_label,
+        }
+        self._kernel(kernels[quantity], out)
         return out
 
     def _marginal_log_odds(self) -> Floats:

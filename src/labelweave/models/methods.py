@@ -133,19 +133,20 @@ METHODS: dict[str, Method] = {
         "sets of label vectors with guaranteed coverage; conformal(mc())",
     ),
     "bomc-cmn": Method(
-        "BayesianOnlineClassifier(decision=ClassMassNormalization())",
+        "BayesianOnlineClassifier(decision=ClassMassNormalization(), settings=OnlineSettings())",
         "Bayesian online learner; test labels as frequent as in training",
     ),
     "bomc-sample": Method(
-        "BayesianOnlineClassifier(decision=SampledF())",
+        "BayesianOnlineClassifier(decision=SampledF(), settings=OnlineSettings())",
         "Bayesian online learner; expected F1 by posterior samples",
     ),
     "bomc-ind-cmn": Method(
-        "BayesianOnlineClassifier(coupled=False, decision=ClassMassNormalization())",
+        "BayesianOnlineClassifier(coupled=False, decision=ClassMassNormalization(), "
+        "settings=OnlineSettings())",
         "the same with one independent bias per label",
     ),
     "bomc-ind-sample": Method(
-        "BayesianOnlineClassifier(coupled=False, decision=SampledF())",
+        "BayesianOnlineClassifier(coupled=False, decision=SampledF(), settings=OnlineSettings())",
         "the same with one independent bias per label",
     ),
     "lp": Method("LabelPowerset()", "label powerset: each label vector is a class"),

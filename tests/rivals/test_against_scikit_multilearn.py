@@ -59,5 +59,5 @@ def test_stacked_binary_relevance(split):
     """The peer lets its second layer learn from rows that the first has seen."""
     X, Y, rows, _ = split
     _, expected = probabilities(Stacked(LOGISTIC), X, Y, rows)
-    model = StackedBinaryRelevance(n_folds=1, C=1.0, label_penalty=1.0).fit(X, Y)
+    model = StackedBinaryRelevance(cv=1, C=1.0, label_penalty=1.0).fit(X, Y)
     np.testing.assert_allclose(model.predict_proba(rows), expected, atol=1e-5)

@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
 from labelweave import ThresholdedSVM
-from labelweave._common import row_keys as _duplicate_rows
+from labelweave._common import row_keys as module
 from labelweave._common.folds import assign_folds
 from labelweave._common.row_keys import merge_equal_rows
 from labelweave.decision import ExpectedF, TunedThresholds
@@ -68,7 +68,7 @@ def best_f1(scores, truth):
 
 
 def test_thresholds_have_the_best_f1_on_rows_left_out():
-    model = ThresholdedSVM(C=0.5, decision=TunedThresholds(), n_folds=4).fit(X, Y)
+    model = ThresholdedSVM(C=0.5, decision=TunedThresholds(), cv=4).fit(X, Y)
     scores, _ = out_of_fold_scores(0.5, 4)
     for label in range(Y.shape[1]):
         given = scores[:, label] > model.thresholds_[label]
@@ -82,7 +82,7 @@ def test_thresholds_have_the_best_f1_on_rows_left_out():
 
 def test_labels_below_the_limit_have_their_highest_score():
     """FBR.1, with a limit nobody reaches."""
-    model = ThresholdedSVM(C=0.5, decision=TunedThresholds(fbr=1.1), n_folds=4).fit(X, Y)
+    model = ThresholdedSVM(C=0.5, decision=TunedThresholds(fbr=1.1), cv=4).fit(X, Y)
     scores, _ = out_of_fold_scores(0.5, 4)
     np.testing.assert_allclose(model.thresholds_, scores.max(axis=0), atol=1e-12)
 
@@ -112,7 +112,7 @@ def test_the_limit_is_judged_by_folds_not_tuned_on():
 
 
 def test_the_penalty_is_chosen_by_macro_f1_of_rows_left_out():
-    model = ThresholdedSVM(n_folds=3).fit(X, Y)
+    model = ThresholdedSVM(cv=3).fit(X, Y)
     scale = 1 / (X**2).sum(axis=1).mean()
     reached = {}
     for factor in (0.1, 0.3, 1.0, 3.0, 10.0):
@@ -169,8 +169,8 @@ def test_no_convergence_is_told():
 def test_rules_that_need_probabilities_are_refused():
     with pytest.raises(ValueError, match="ExpectedF needs probabilities"):
         ThresholdedSVM(decision=ExpectedF()).fit(X, Y)
-    with pytest.raises(ValueError, match="n_folds must be a whole number of at least 2"):
-        ThresholdedSVM(n_folds=1).fit(X, Y)
+    with pytest.raises(ValueError, match=r"cv must be .* a whole number of at least 2; got 1"):
+        ThresholdedSVM(cv=1).fit(X, Y)
 
 
 def test_thresholds_of_a_test_set_belong_to_no_model():
@@ -219,7 +219,7 @@ def test_only_rows_with_equal_features_and_labels_are_merged(form):
 
 def test_rows_of_the_same_key_are_compared(monkeypatch):
     """A key is a hash: rows that share one by chance stay two rows."""
-    monkeypatch.setattr(_duplicate_rows, "row_keys", lambda rows: np.zeros(rows.shape[0], np.int64))
+    monkeypatch.setattr(module, "row_keys", lambda rows: np.zeros(rows.shape[0], np.int64))
     rows, labels = np.array([[1.0], [2.0], [2.0]]), np.ones((3, 1), dtype=np.int8)
     for form in (np.asarray, sp.csr_array):
         assert merge_equal_rows(form(rows), labels, np.ones(3))[2].tolist() == [1.0, 2.0]
@@ -230,7 +230,7 @@ def test_rows_of_the_same_key_are_compared(monkeypatch):
 def test_rows_too_large_for_liblinear_are_refused(form, size):
     """It would not return."""
     with pytest.raises(ValueError, match=r"X has rows of length .*: scale the features"):
-        ThresholdedSVM(C=1.0, n_folds=2).fit(form(X * size), Y)
+        ThresholdedSVM(C=1.0, cv=2).fit(form(X * size), Y)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -238,10 +238,10 @@ def test_rows_too_large_for_liblinear_are_refused(form, size):
 def test_rows_too_small_for_liblinear_are_refused(form, C, size):
     """It would not return, either."""
     with pytest.raises(ValueError, match=r"X has no row longer than .*: scale the features"):
-        ThresholdedSVM(C=C, n_folds=2).fit(form(X * size), Y)
+        ThresholdedSVM(C=C, cv=2).fit(form(X * size), Y)
 
 
 def test_rows_that_are_large_but_not_too_large():
-    model = ThresholdedSVM(n_folds=2).fit(X * 2.0**400, Y)
+    model = ThresholdedSVM(cv=2).fit(X * 2.0**400, Y)
     np.testing.assert_array_equal(model.predict(X * 2.0**400).shape, Y.shape)
     assert np.isfinite(model.decision_function(X * 2.0**400)).all()

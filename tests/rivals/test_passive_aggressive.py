@@ -187,8 +187,8 @@ def test_batch_thresholds_need_all_rows():
 
 
 def test_batch_thresholds_are_those_of_machines_trained_in_batches():
-    model = PassiveAggressive(C=0.3, tuned_with="batch", n_folds=2).fit(X, Y)
-    online = PassiveAggressive(C=0.3, n_folds=2).fit(X, Y)
+    model = PassiveAggressive(C=0.3, tuned_with="batch", cv=2).fit(X, Y)
+    online = PassiveAggressive(C=0.3, cv=2).fit(X, Y)
     np.testing.assert_array_equal(model.coef_, online.coef_)
     assert not np.allclose(model.thresholds_, online.thresholds_)
 

@@ -279,7 +279,7 @@ def test_it_has_no_probabilities():
     model = MaxMarginOutputCoding(C=1.0, ridge=1.0, margin_weight=30.0).fit(X, Y)
     for name in ("predict_proba", "predict_joint"):
         assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match=name):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'"):
             getattr(model, name)
 
 
