@@ -23,6 +23,12 @@ class Fold(NamedTuple):
     held_out: Positions
 
 
+def has_splits(cv: Any) -> bool:
+    """Whether `cv` is a splitter or a list of splits, which count rows of weight zero, too."""
+    is_splitter = not isinstance(cv, str | type) and hasattr(cv, "split")
+    return is_splitter or isinstance(cv, list)
+
+
 def check_folds(cv: Any, *, share: bool = False, otherwise: str = "") -> Any:
     """Return `cv`, if it is a number of folds, a splitter or a list of (train, test).
 
@@ -38,11 +44,6 @@ def check_folds(cv: Any, *, share: bool = False, otherwise: str = "") -> Any:
     return check_whole_number(
         cv, "cv", 2, otherwise=f"{named}a splitter, a list of at least one (train, test)"
     )
-
-
-def has_splits(cv: Any) -> bool:
-    """Whether `cv` is a splitter or a list of splits, which count rows of weight zero, too."""
-    return isinstance(cv, list) or (not isinstance(cv, str | type) and hasattr(cv, "split"))
 
 
 def deal_kept(
