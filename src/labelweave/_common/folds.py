@@ -24,7 +24,7 @@ class Fold(NamedTuple):
 
 
 def has_splits(cv: Any) -> bool:
-    """Whether `cv` is a splitter or a list of splits, which count the rows one by one."""
+    """Whether `cv` is a splitter or a list of splits, which count rows of weight zero, too."""
     is_splitter = not isinstance(cv, str | type) and hasattr(cv, "split")
     return is_splitter or isinstance(cv, list)
 
@@ -38,17 +38,12 @@ def check_folds(cv: Any, *, share: bool = False, otherwise: str = "") -> Any:
         if isinstance(cv, float):
             return check_number(cv, "cv", above=0, below=1)
         return check_whole_number(cv, "cv", 2, otherwise="a share between 0 and 1")
-    if has_splits(cv) and not (isinstance(cv, list) and not cv):
+    if has_splits(cv) and cv != []:
         return cv
     named = f"{otherwise}, " if otherwise else ""
     return check_whole_number(
         cv, "cv", 2, otherwise=f"{named}a splitter, a list of at least one (train, test)"
     )
-
-
-def has_splits(cv: Any) -> bool:
-    """Whether `cv` is a splitter or a list of splits, which count rows of weight zero, too."""
-    return isinstance(cv, list) or (not isinstance(cv, str | type) and hasattr(cv, "split"))
 
 
 def deal_kept(

@@ -1,9 +1,10 @@
 """ChainJoint: P(y) = Π_j P(y_j | earlier labels), along an order of the labels.
 
-The chain rule holds for conditionals of any kind. These know nothing of the probability of evidence:
-the log-probability of a vector before conditioning is called its *log-joint*. Evidence clamps labels: the conditionals of clamped labels become weights, and
-only their *ancestors*, the labels they depend on, have to be summed over to normalise. All other
-labels are still drawn one after the other. So conditioning is exact while at most 16 unknown labels
+The chain rule holds for conditionals of any kind. These know nothing of the probability of
+evidence: the log-probability of a vector before conditioning is called its *log-joint*. Evidence
+clamps labels: the conditionals of clamped labels become weights, and only their *ancestors*, the
+labels they depend on, have to be summed over to normalise. All other labels are still drawn one
+after the other. So conditioning is exact while at most 16 unknown labels
 are ancestors of the evidence, and uses populations of weighted prefixes beyond. Quantities of long
 chains come from such populations too. Formulas: docs/design/math.md, section 2.
 """

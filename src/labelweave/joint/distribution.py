@@ -375,7 +375,7 @@ class JointDistribution(ABC):
             A strategy of `labelweave.inference`; `Auto()` by default.
         """
         if inference is None:
-            # Strategies are built on joint distributions, as are decisions: they are looked up late.
+            # Strategies and decisions are built on joint distributions: they are looked up late.
             inference = import_module("labelweave.inference").Auto()
         return replace(inference(self), label_names=self.label_names)
 

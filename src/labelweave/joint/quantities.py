@@ -132,7 +132,7 @@ def mean_of_replicates(values: Floats, log_weight: Floats) -> tuple[Floats, Floa
     """Weighted mean of independent estimates (n, r, ...) of the same thing, and its standard error.
 
     There are few of them: the error is the standard deviation of Student's distribution with r - 1
-    degrees of freedom. Sums go replicate by replicate, so that rows have the same bits in any batch.
+    degrees of freedom. Sums go replicate by replicate: rows have the same bits in any batch.
     """
     n, r = log_weight.shape
     weight = normalised_weights(log_weight).T.reshape((r, n) + (1,) * (values.ndim - 2))

@@ -31,7 +31,7 @@ class Mode:
         upper_bound : (n,) array
             No label vector of the row is more probable than this.
         nodes : (n,) int64 array or None
-            The work of a search: partial vectors whose continuations were looked at, or vectors taken
+            The work of a search: partial vectors that were continued, or vectors taken
             from the lists of a mixture's components. None where nothing was counted.
         label_names : tuple of str or None
             Shown in notebooks; known if the joint distribution has names.
@@ -142,7 +142,7 @@ def certified(labels: Labels, log_prob: Floats, upper_bound: Floats, normalised:
 class Ranked:
     """The most probable label vectors of each row, in decreasing order.
 
-        A row with fewer than k possible vectors is filled up with labels -1 and log-probability -inf.
+        Rows of fewer than k possible vectors are filled up with labels -1, log-probability -inf.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ class TemperedJoint(JointDistribution):
     """P_T(y) ∝ P(y)^(1/T): flatter than P if T > 1, sharper if T < 1, and in the same order.
 
     `JointDistribution.tempered` returns it for chains and mixtures; other forms stay what they are.
-    The mode and the most probable vectors are those of the base P, found and proven by its searches.
+    The mode and the most probable vectors are those of the base P, found by its searches.
     While at most 16 labels are unknown, all else is exact. Beyond that, the normaliser is estimated
     by ``samples`` weighted draws for each row (docs/design/math.md, section 14).
     """

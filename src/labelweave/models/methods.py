@@ -178,7 +178,28 @@ _PACKAGES = ("labelweave", "labelweave.inference", "labelweave.decision")
 
 
 def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[str, Any]:
-    """Make estimators from specifications, ready for :func:`compare`."""
+    """Make estimators from specifications, ready for `compare`.
+
+    Parameters
+    ----------
+    specifications : str or iterable of str
+        Specifications such as ``"br, pcc(C=1)"``: short names, names of labelweave's classes, or
+        import paths of scikit-learn classifiers, each with options. Short names may be written as
+        papers do: ``MC``, ``BOMC_CMN``, ``SVM_Batch``. The option `features` puts a transformer
+        in front: ``"pcc(features=KernelFeatures())"``.
+    seed : int, default=0
+        ``random_state`` of each estimator that has one, unless it is given as an option.
+
+    Returns
+    -------
+    dict
+        Estimators by display name.
+
+    Examples
+    --------
+    >>> make_methods("sklearn.tree.DecisionTreeClassifier(max_depth=3)")
+    {'DecisionTreeClassifier(max_depth=3)': DecisionTreeClassifier(max_depth=3, random_state=0)}
+    """
     if isinstance(specifications, str):
         specifications = split_specifications(specifications)
     methods: dict[str, Any] = {}
@@ -390,19 +411,18 @@ def make_decisions(text: str) -> dict[str, str | Decision]:
 
 
 def with_decisions(
-    methods: Mapping[str, Any], decisions: Mapping[str, str | Decision] | Iterable[str]
+    methods: Mapping[str, Any], decisions: Mapping[str, str | Decision]
 ) -> dict[str, Any]:
     """Return every method once for each decision; methods without a joint distribution as they are.
 
     `compare` fits those that differ in nothing else only once.
     """
-    chosen = decisions if isinstance(decisions, Mapping) else {name: name for name in decisions}
     expanded: dict[str, Any] = {}
     for method, estimator in methods.items():
         if not hasattr(last(estimator), "predict_joint"):
             expanded[method] = estimator
             continue
-        for name, decision in chosen.items():
+        for name, decision in decisions.items():
             expanded[f"{method}: {name}"] = deciding(estimator, decision)
     return expanded
 
