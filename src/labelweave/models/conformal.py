@@ -319,9 +319,7 @@ class ConformalClassifier(MultiLabelClassifier):
         """Return the numbers of groups; that of an unknown one is -1."""
         if (groups is None) != (self.groups_ is None):
             got = "none" if self.groups_ is None else "some"
-            raise ValueError(
-                f"groups must be given if fit got groups, and only then; it got {got}"
-            )
+            raise ValueError(f"groups must be given if fit got groups, and only then; it got {got}")
         if self.groups_ is None:
             return np.zeros(X.shape[0], dtype=np.int64)
         names, codes = _read_groups(groups, X)
