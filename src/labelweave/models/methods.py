@@ -178,7 +178,28 @@ _PACKAGES = ("labelweave", "labelweave.inference", "labelweave.decision")
 
 
 def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[str, Any]:
-    """Make estimators from specifications, ready for :func:`compare`."""
+    """Make estimators from specifications, ready for `compare`.
+
+    Parameters
+    ----------
+    specifications : str or iterable of str
+        Specifications such as ``"br, pcc(C=1)"``: short names, names of labelweave's classes, or
+        import paths of scikit-learn classifiers, each with options. Short names may be written as
+        papers do: ``MC``, ``BOMC_CMN``, ``SVM_Batch``. The option `features` puts a transformer
+        in front: ``"pcc(features=KernelFeatures())"``.
+    seed : int, default=0
+        ``random_state`` of each estimator that has one, unless it is given as an option.
+
+    Returns
+    -------
+    dict
+        Estimators by display name.
+
+    Examples
+    --------
+    >>> make_methods("sklearn.tree.DecisionTreeClassifier(max_depth=3)")
+    {'DecisionTreeClassifier(max_depth=3)': DecisionTreeClassifier(max_depth=3, random_state=0)}
+    """
     if isinstance(specifications, str):
         specifications = split_specifications(specifications)
     methods: dict[str, Any] = {}

@@ -89,7 +89,26 @@ def _of_class_one(table: Any, classes: Any) -> Floats:
 
 
 def predict_joint(model: Any, X: Any) -> JointDistribution | None:
-    """Return P(y|x) from a fitted model, also from inside a pipeline or a search."""
+    """Return P(y|x) from a fitted model, also from inside a pipeline or a search.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any estimator; the transformers of a pipeline are applied first.
+    X : array, sparse matrix or data frame
+        Features.
+
+    Returns
+    -------
+    JointDistribution or None
+        None if the model has no ``predict_joint``.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> predict_joint(DummyClassifier().fit([[0]], [[1, 0]]), [[0]]) is None
+    True
+    """
     found = inside(model, X)
     return found.model.predict_joint(found.X) if hasattr(found.model, "predict_joint") else None
 
@@ -133,7 +152,35 @@ def score(
     *,
     per_label: bool = False,
 ) -> dict[str, float] | pd.DataFrame:
-    """Score a fitted model on test data."""
+    """Score a fitted model on test data.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A multi-label classifier, or a pipeline or search that ends in one.
+    X : array, sparse matrix or data frame
+        Features.
+    Y : (n, L) array or data frame of 0/1
+        True labels.
+    metrics : iterable of str
+        Names in `METRICS`. Metrics that need a joint distribution or scores are left out if the
+        model has none.
+    per_label : bool, default=False
+        Whether to evaluate each label on its own instead: its support, number of predictions,
+        precision, recall and F1, and its AUC and average precision if the model has scores.
+
+    Returns
+    -------
+    dict or pandas.DataFrame
+        The scores by metric, or one row for each label.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, Y = np.eye(4), np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    >>> score(DecisionTreeClassifier(random_state=0).fit(X, Y), X, Y, ["exact_match"])
+    {'exact_match': 1.0}
+    """
     if per_label:
         names = getattr(Y, "columns", getattr(inside(model).model, "label_names_in_", None))
         predicted = predict_labels(model, X)
