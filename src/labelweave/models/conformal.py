@@ -183,8 +183,8 @@ class ConformalClassifier(MultiLabelClassifier):
         is unsure about have smaller sets, and are covered less often.
     max_size : int, default=1000
         Most vectors of a row's set that are written out.
-    decision, n_jobs, random_state, verbose
-        As in `MultiLabelClassifier`; `n_jobs` is the number of folds fitted at a time.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of folds fitted at a time.
 
     Attributes
     ----------

@@ -403,9 +403,8 @@ class DistributionalForest(MultiLabelClassifier):
     cv : int, splitter or list of (train, test), default=5
         As in `CalibratedJointCV`, if all trees see all rows: one fold is held out after the other,
         until 500 rows have been.
-    decision, n_jobs, random_state, verbose
-        As in `MultiLabelClassifier`; `n_jobs` and `random_state` are passed on to an `estimator`
-        that does not have its own.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` and `random_state` are passed on to an `estimator` that does not have its own.
 
     Attributes
     ----------

@@ -251,9 +251,9 @@ class JointClassifierCV(MultiLabelClassifier):
     memory : str, joblib.Memory or None, default=None
         Where to cache the cross-fitted classifiers. Fits to the same data that differ only in
         `joint` or `passthrough` then fit the base classifiers once.
-    decision, n_jobs, random_state, verbose
-        As in `MultiLabelClassifier`; `n_jobs` is the number of base classifiers fitted at a time,
-        where Joblib's backend decides, and of threads of a `joint` whose own `n_jobs` is None.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of base classifiers fitted at a time, where Joblib's backend decides,
+        and of threads of a `joint` whose own `n_jobs` is None.
 
     Attributes
     ----------
