@@ -33,7 +33,7 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from labelweave._common.arrays import Counts, Floats, Indicators
+from labelweave._common.arrays import Counts, Floats, Indicators, Labels
 from labelweave._common.checks import check_choice, check_number, check_whole_number
 from labelweave.decision import ExpectedF
 from labelweave.decision.expected import F1Statistics
@@ -294,7 +294,7 @@ def _calibration_error(truth: Indicators, probabilities: Floats) -> float:
 
 
 def vector_reliability(
-    truth: Indicators, joint: JointDistribution, **bins: Any
+    truth: Indicators | Labels, joint: JointDistribution, **bins: Any
 ) -> ReliabilityCurve:
     """Compare the probabilities of the most probable vectors with whether they are right."""
     mode = joint.mode()
