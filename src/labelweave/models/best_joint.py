@@ -373,8 +373,8 @@ class BestJoint(MultiLabelClassifier):
     time_budget : float, optional
         Seconds after which no further candidate is tried; the first one always is. The
         choice then depends on the speed of the machine. The last fit comes on top.
-    decision, n_jobs, random_state, verbose
-        As in `MultiLabelClassifier`; `n_jobs` is the number of folds at a time.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of folds at a time.
 
     Attributes
     ----------

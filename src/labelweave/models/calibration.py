@@ -323,8 +323,8 @@ class CalibratedJointCV(MultiLabelClassifier):
     cv : int, splitter or list of (train, test), default=5
         How training rows are held out. A number of folds deals the rows by their content: their
         order does not matter, and equal rows share a fold.
-    decision, n_jobs, random_state, verbose
-        As in `MultiLabelClassifier`; `n_jobs` is the number of folds fitted at a time.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of folds fitted at a time.
 
     Attributes
     ----------

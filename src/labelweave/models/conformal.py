@@ -167,9 +167,7 @@ class ConformalClassifier(MultiLabelClassifier):
     Parameters
     ----------
     estimator : estimator of P(y|x), optional
-        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model
-        in scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets are then
-        held out, and must not be those that the model has learned from.
+        As in `CalibratedJointCV`; all rows that `fit` gets are held out of a frozen model.
     confidence : float, default=0.9
         The probability with which a set contains the true label vector, over the draw of training
         rows and of new ones.
@@ -185,8 +183,8 @@ class ConformalClassifier(MultiLabelClassifier):
         is unsure about have smaller sets, and are covered less often.
     max_size : int, default=1000
         Most vectors of a row's set that are written out.
-    decision, n_jobs, random_state, verbose
-        As in `MultiLabelClassifier`; `n_jobs` is the number of folds fitted at a time.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of folds fitted at a time.
 
     Attributes
     ----------
@@ -320,10 +318,8 @@ class ConformalClassifier(MultiLabelClassifier):
     def _group_codes(self, groups: Any, X: Any) -> Indices:
         """Return the numbers of groups; that of an unknown one is -1."""
         if (groups is None) != (self.groups_ is None):
-            raise ValueError(
-                "groups must be given to predict_set if fit got groups, and only then; fit got "
-                f"{'none' if self.groups_ is None else 'some'}"
-            )
+            got = "none" if self.groups_ is None else "some"
+            raise ValueError(f"groups must be given if fit got groups, and only then; it got {got}")
         if self.groups_ is None:
             return np.zeros(X.shape[0], dtype=np.int64)
         names, codes = _read_groups(groups, X)

@@ -233,15 +233,11 @@ def _check_features(model: FrozenEstimator, owner: MultiLabelClassifier) -> None
 
 def joint_of(model: Any, X: Any) -> JointDistribution:
     """Return P(y|x) of a model or pipeline; random draws are keyed by the features as given."""
-    joint: Any = predict_joint(model, _as_fitted(model, X))
+    named, names = X, getattr(model, "feature_names_in_", None)
+    # A frozen model may have been fitted with names, which validated rows have lost.
+    if names is not None and isinstance(model, FrozenEstimator) and isinstance(X, np.ndarray):
+        import pandas as pd
+
+        named = pd.DataFrame(X, columns=names)
+    joint: Any = predict_joint(model, named)
     return joint.with_row_ids(row_keys(X))  # type: ignore[no-any-return]
-
-
-def _as_fitted(model: Any, X: Any) -> Any:
-    """Return validated rows with the names that a frozen model was fitted with, if it has any."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or not isinstance(model, FrozenEstimator) or not isinstance(X, np.ndarray):
-        return X
-    import pandas as pd
-
-    return pd.DataFrame(X, columns=names)

@@ -49,7 +49,8 @@ class MixtureSettings:
     """How a mixture is learned, and how the number of its components is chosen.
 
     Its values are parameters of an estimator, too: ``settings__gate`` in a grid search,
-    ``mc(gate='constant')`` in the specification of a method.
+    ``mc(gate='constant')`` in the specification of a method. The preset "published" holds those of
+    the preset of `TreeMixture`.
 
     Parameters
     ----------

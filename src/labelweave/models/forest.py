@@ -30,6 +30,7 @@ from sklearn.utils import Tags, get_tags
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_choice, check_flag, check_number
 from labelweave._common.folds import Fold, check_folds, deal, presentation_order
+from labelweave._common.pipelines import fit_arguments
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.joint.distribution import RowOptions
 from labelweave.joint.quantities import bernoulli_log_prob
@@ -218,25 +219,20 @@ def _mixed(log_listed: Floats, log_smooth: Floats, weight: float) -> Floats:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Training rows; their labels, (n, L), are ``vectors[place]`` in the distinct vectors, (V, L).
-
-    `weighted` says whether the user gave the weights.
-    """
+    """Training rows. Their labels, (n, L), are ``vectors[place]`` of distinct vectors, (V, L)."""
 
     X: Any
     labels: Labels
     vectors: Labels
     place: Indices
     weight: Floats
-    weighted: bool
 
     @classmethod
     def of(cls, X: Any, labels: Labels, sample_weight: Floats | None) -> TrainingRows:
         """Find the distinct label vectors."""
         vectors, place = np.unique(labels, axis=0, return_inverse=True)
-        weighted = sample_weight is not None
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        return cls(X, labels, vectors, place.ravel().astype(np.int64), weight, weighted)
+        return cls(X, labels, vectors, place.ravel().astype(np.int64), weight)
 
     def taken(self, at: Positions | Indices) -> TrainingRows:
         """Return some of the rows, with the same list of vectors."""
@@ -247,10 +243,6 @@ class TrainingRows:
             place=self.place[at],
             weight=self.weight[at],
         )
-
-    def weights(self) -> dict[str, Any]:
-        """Return the argument of `fit` that passes the weights on, if there are any."""
-        return {"sample_weight": self.weight} if self.weighted else {}
 
 
 #: More labels than this are projected to as many targets.
@@ -411,9 +403,8 @@ class DistributionalForest(MultiLabelClassifier):
     cv : int, splitter or list of (train, test), default=5
         As in `CalibratedJointCV`, if all trees see all rows: one fold is held out after the other,
         until 500 rows have been.
-    decision, n_jobs, random_state, verbose
-        As in `MultiLabelClassifier`; `n_jobs` and `random_state` are passed on to an `estimator`
-        that does not have its own.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` and `random_state` are passed on to an `estimator` that does not have its own.
 
     Attributes
     ----------
@@ -517,12 +508,12 @@ class DistributionalForest(MultiLabelClassifier):
     def _grown(self, rows: TrainingRows) -> Any:
         target = self._target(rows)
         # Equal weights mean nothing to a forest, but its bootstrap samples would be others.
-        weights = rows.weights() if np.ptp(rows.weight) > 0 else {}
+        weight = rows.weight if np.ptp(rows.weight) > 0 else None
         if self.estimator is None:
             return projected_forest(
                 rows.X,
                 target,
-                weights.get("sample_weight"),
+                weight,
                 seed=self._seed(),
                 n_jobs=self.n_jobs,
                 bootstrap=self.bootstrap,
@@ -530,7 +521,7 @@ class DistributionalForest(MultiLabelClassifier):
         forest = seeded_clone(self.estimator, self._seed())
         if forest.get_params(deep=False).get("n_jobs", 1) is None:
             forest.set_params(n_jobs=self.n_jobs)
-        return forest.fit(rows.X, target, **weights)
+        return forest.fit(rows.X, target, **fit_arguments(forest, weight))
 
     def _target(self, rows: TrainingRows) -> Labels | Indices | sp.csr_array:
         if self.targets == "labels":

@@ -123,7 +123,8 @@ def _distinct_rows(
 class ChainMixture(MultiLabelClassifier):
     """A mixture of probabilistic classifier chains: P(y|x) = Σ_k λ_k(x) P(y|x, chain k).
 
-    It is learned like `TreeMixture`, with chains as components, and has the same presets.
+    It is learned like `TreeMixture`, with chains as components, and has the same preset
+    "published".
 
     Parameters
     ----------

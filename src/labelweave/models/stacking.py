@@ -251,9 +251,9 @@ class JointClassifierCV(MultiLabelClassifier):
     memory : str, joblib.Memory or None, default=None
         Where to cache the cross-fitted classifiers. Fits to the same data that differ only in
         `joint` or `passthrough` then fit the base classifiers once.
-    decision, n_jobs, random_state, verbose
-        As in `MultiLabelClassifier`; `n_jobs` is the number of base classifiers fitted at a time,
-        where Joblib's backend decides, and of threads of a `joint` whose own `n_jobs` is None.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of base classifiers fitted at a time, where Joblib's backend decides,
+        and of threads of a `joint` whose own `n_jobs` is None.
 
     Attributes
     ----------
@@ -416,39 +416,37 @@ class JointClassifierCV(MultiLabelClassifier):
             check_base_classifier(estimator, sample_weight)
             groups = [all_labels] if self._at_once(estimator) else list(all_labels[:, None])
             out_of_bag = self._by_bags(estimator)
-            learners += [
-                BaseLearner(estimator, columns, int(own), out_of_bag)
-                for columns, own in zip(groups, own_seeds, strict=False)
-            ]
+            for columns, own in zip(groups, own_seeds, strict=False):
+                learners.append(BaseLearner(estimator, columns, int(own), out_of_bag))
         return learners
 
-    def _estimators(self) -> list[Any]:
+    def _given(self) -> list[Any]:
+        """Return `estimator` as a list, of pairs if its classifiers have names."""
         if self.estimator is None:
             return [ProjectedExtraTrees()]
-        if members := self._members():
-            return list(members.values())
-        given = self.estimator
-        return list(given) if isinstance(given, list | tuple) else [given]
+        return (
+            list(self.estimator) if isinstance(self.estimator, list | tuple) else [self.estimator]
+        )
 
     def _members(self) -> dict[str, Any]:
         """Return the members by name; none if they have no names."""
-        given = self.estimator
-        has_names = isinstance(given, list | tuple) and all(_is_named(each) for each in given)
-        return dict(given) if has_names else {}
+        given = self._given()
+        return dict(given) if all(map(_is_named, given)) else {}
+
+    def _estimators(self) -> list[Any]:
+        return list(self._members().values()) or self._given()
 
     def _check_names(self) -> None:
         """Raise an error for names that cannot be told from each other or from parameters."""
-        given, members, own = self.estimator, self._members(), self.get_params(deep=False)
-        if isinstance(given, list | tuple) and len(given) == 0:
+        given, members, own = self._given(), self._members(), self.get_params(deep=False)
+        if not given:
             raise ValueError("estimator must have at least one classifier; got an empty list")
-        if not members:
-            if isinstance(given, list | tuple) and any(isinstance(e, tuple | str) for e in given):
-                raise ValueError(
-                    "estimator must be a classifier, a list of classifiers, or a list of pairs "
-                    f"(name, classifier) throughout; got {given!r}"
-                )
-            return
-        if len(members) < len(given):
+        if not members and any(isinstance(each, tuple | str) for each in given):
+            raise ValueError(
+                "estimator must be a classifier, a list of classifiers, or a list of pairs "
+                f"(name, classifier) throughout; got {self.estimator!r}"
+            )
+        if 0 < len(members) < len(given):
             names = [name for name, _ in given]
             raise ValueError(f"estimator: the names must differ; got {names}")
         for name in members:
@@ -506,11 +504,8 @@ class JointClassifierCV(MultiLabelClassifier):
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn whether sparse X and missing values suit: if they suit all bases."""
         tags = super().__sklearn_tags__()
-        bases = [
-            each
-            for each in self._estimators()
-            if hasattr(last(each), "__sklearn_tags__") and not isinstance(each, type)
-        ]
+        known = (each for each in self._estimators() if not isinstance(each, type))
+        bases = [each for each in known if hasattr(last(each), "__sklearn_tags__")]
         tags.input_tags.sparse = all(get_tags(each).input_tags.sparse for each in bases)
         # The joint model does not take missing values; log-odds have none.
         tags.input_tags.allow_nan = not self.passthrough and all(map(takes_missing_values, bases))
