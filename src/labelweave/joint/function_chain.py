@@ -98,7 +98,7 @@ class FunctionConditionals:
 
     def log_joint(self, vectors: Labels) -> Floats:
         """Return the log-joints (n, k) of (n, k, L) vectors."""
-        return walk(self.log_odds_of, self.order, vectors, _never)[1]
+        return walk(self.log_odds_of, self.order, vectors, _likelier)[1]
 
     def table(self, known: Labels, free: Indices, order: Indices) -> Floats:
         """Return the (n, 2^f) log-joints of the labels in ``order``: known where not ``free``."""
@@ -184,9 +184,7 @@ class FunctionConditionals:
         first = replace(limits, budget=min(limits.budget, _TOGETHER))
         found = self._search_together(known, first, floor, log_mass)
         assert found.nodes is not None
-        spent = np.flatnonzero(found.nodes >= first.budget)
-        if first.budget == limits.budget or len(spent) == 0:
-            return found
+        spent = np.flatnonzero((found.nodes >= first.budget) & (first.budget < limits.budget))
         parts: list[tuple[Rows, Mode]] = [(slice(None), found)]
         for block in row_blocks(len(spent), min(limits.budget, 2**40)):
             rows = spent[block]
@@ -226,10 +224,6 @@ class FunctionConditionals:
 
 def _times(factor: float, log_odds: LogOdds, label: int, rows: Indices, prefix: Labels) -> Floats:
     return factor * np.asarray(log_odds(label, rows, prefix), dtype=np.float64)
-
-
-def _never(label: int, log_odds: Floats) -> Labels:
-    return np.zeros(log_odds.shape, dtype=np.int8)
 
 
 def _likelier(label: int, log_odds: Floats) -> Labels:
