@@ -26,7 +26,7 @@ from labelweave import BayesianOnlineClassifier, load
 from labelweave.distributed import connect
 from labelweave.distributed.cluster import DaskEngine
 from labelweave.distributed.partitioned import PartitionedLearner
-from labelweave.models.online import OnlineSettings
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 
 N_PARTITIONS = 16
@@ -54,7 +54,7 @@ def longer(path: Path) -> Path:
 
 def partitioned(paths: list[Path], engine: DaskEngine, rounds: int, kill: bool = False) -> Any:
     """Learn the partitions, and kill a worker after the first of them is there, if so told."""
-    learner = PartitionedLearner(paths, OnlineSettings(), engine, rounds=rounds)
+    learner = PartitionedLearner(paths, ProbitModel(), engine, rounds=rounds)
     victims = list(engine.client.run(os.getpid).values()) if kill else []
 
     def progress(_: PartitionedLearner) -> None:

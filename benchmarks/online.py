@@ -25,8 +25,8 @@ from benchmarks.online_stream import streaming
 from benchmarks.tables import Rows, keep, markdown, show_megabytes, show_seconds
 from labelweave import BayesianOnlineClassifier, load
 from labelweave._common.arrays import Labels
-from labelweave.models.online import OnlineSettings
 from labelweave.models.online.classifier import _BATCH
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 
 ROUNDS = 5
@@ -61,8 +61,8 @@ def news() -> Stream:
 
 
 def fresh(stream: Stream, coupled: bool = True) -> OnlineState:
-    settings = OnlineSettings(coupled=coupled)
-    return OnlineState(stream.X.shape[1], stream.Y.shape[1], settings=settings)
+    settings = ProbitModel.of(coupled=coupled)
+    return OnlineState(stream.X.shape[1], stream.Y.shape[1], model=settings)
 
 
 def ours(stream: Stream) -> list[Contestant]:

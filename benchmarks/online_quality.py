@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.online_peers import PEERS, peer_labels
 from benchmarks.tables import Rows, keep, markdown
-from labelweave import BayesianOnlineClassifier, load
+from labelweave import BayesianOnlineClassifier, OnlineSettings, load
 from labelweave.decision import ClassMassNormalization
 from labelweave.metrics import METRICS
 
@@ -32,7 +32,9 @@ SIZES = (1000, 2000, 5000, 10_000, 22_090)
 BOMC: dict[str, dict[str, Any]] = {
     "BOMC": {},
     "BOMC-IND": {"coupled": False},
-    "BOMC-published": {"noise": 0.01, "prior_variance": 1.0, "label_offset": 0.0},
+    "BOMC-published": {
+        "settings": OnlineSettings(noise=0.01, prior_variance=1.0, label_offset=0.0)
+    },
 }
 DECISIONS = {"CMN": "cmn", "sample": "sample", "expected_f": "expected_f"}
 # Frequencies are matched however rarely a label is expected.
@@ -99,9 +101,9 @@ def scores(truth: Any, labels: Any) -> tuple[float, float, float]:
 def bomc_labels(
     options: dict[str, Any], rules: dict[str, Any], X: Any, Y: Any, X_test: Any
 ) -> tuple[dict[str, Any], float]:
-    model = BayesianOnlineClassifier(**options, shuffle=False)  # the rows are shuffled
+    model = BayesianOnlineClassifier(**options)
     start = time.process_time()
-    model.fit(X, Y)
+    model.partial_fit(X, Y)  # the rows are shuffled
     seconds = time.process_time() - start
     labels = {name: model.set_params(decision=rule).predict(X_test) for name, rule in rules.items()}
     return labels, seconds

@@ -30,8 +30,8 @@ from labelweave._common.arrays import Floats, Labels
 from labelweave._common.keyed_lines import KeyedLines
 from labelweave.evaluation import paired_t_test
 from labelweave.joint import IndependentJoint, JointDistribution
+from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import METRICS
-from labelweave.models.base import RowOptions
 from labelweave.models.forest import ProjectedExtraTrees
 from labelweave.models.stacking import (
     BaseLearner,

@@ -1,4 +1,4 @@
-"""What a known label says about the others: ``python examples/given_this_label.py``."""
+"""How a known label changes the others: ``python examples/given_this_label.py``."""
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler

@@ -2,11 +2,10 @@
 
 from sklearn.metrics import f1_score
 
-from labelweave import BayesianOnlineClassifier
-from labelweave.data.load import load_yeast
+import labelweave as lw
 
-data = load_yeast()  # 2,417 genes, 103 features, 14 functional classes
-model = BayesianOnlineClassifier(random_state=0)
+data = lw.load("yeast")  # 2,417 genes, 103 features, 14 functional classes
+model = lw.BayesianOnlineClassifier(random_state=0)
 for first in range(0, 2000, 250):
     batch = slice(first, first + 250)
     model.partial_fit(data.X[batch], data.Y[batch])

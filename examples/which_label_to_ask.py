@@ -1,8 +1,8 @@
 """Which single label to ask an expert for: ``python examples/which_label_to_ask.py``.
 
 Each gene of the test set may have one of its labels looked up; the model predicts the others given
-the answer. Asking for the most uncertain label tells most about the whole vector (log P), adding
-what a label says about the others tells most about all labels one by one (Hamming loss).
+the answer. Asking for the most uncertain label reveals most about the whole vector (log P). Adding
+the information of a label about the others reveals most about all labels one by one (Hamming loss).
 """
 
 import numpy as np

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 
+from benchmarks.names import rooms
 from benchmarks.tables import RESULTS, pages, rewritten
 from labelweave.models.methods import METHODS
 from tests.conftest import PROJECT
@@ -23,7 +25,10 @@ def examples(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if examples(page)])
-def test_the_python_examples_run(name):
+def test_the_python_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with gzip.open("news.svm.gz", "wt") as file:
+        file.write("0,2 1:0.5 3:1\n1 2:1\n" * 20)
     names: dict[str, object] = {}
     for block in examples(PAGES[name]):
         code = compile(block, name, "exec")
@@ -56,3 +61,8 @@ def test_readme_is_short():
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_in_the_table(method):
     assert re.search(rf"(?m)^\| [^|]*`{re.escape(method)}`", (DOCS / "methods.md").read_text())
+
+
+def test_every_room_with_public_names_is_in_the_reference():
+    text = (DOCS / "reference.md").read_text("utf-8")
+    assert {room for room in rooms() if f"<!-- table: names {room} -->" not in text} == set()

@@ -50,8 +50,8 @@ class Stranger(ClassifierMixin, BaseEstimator):
 
 def test_a_pipeline_comes_back(tmp_path):
     model = make_pipeline(StandardScaler(), MultiOutputClassifier(LogisticRegression())).fit(X, Y)
-    persistence.save(model, tmp_path / "model.skops")
-    again = persistence.load(str(tmp_path / "model.skops"))
+    persistence.save_model(model, tmp_path / "model.skops")
+    again = persistence.load_model(str(tmp_path / "model.skops"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert [file.name for file in tmp_path.iterdir()] == ["model.skops"]
 
@@ -59,20 +59,20 @@ def test_a_pipeline_comes_back(tmp_path):
 def test_an_existing_file_is_replaced(tmp_path):
     path = tmp_path / "model.skops"
     path.write_text("old")
-    persistence.save(StandardScaler().fit(X), path)
-    assert persistence.load(path).n_features_in_ == 5
+    persistence.save_model(StandardScaler().fit(X), path)
+    assert persistence.load_model(path).n_features_in_ == 5
 
 
 def test_labelweaves_own_types_are_trusted(tmp_path):
-    persistence.save(make_pipeline(TTest(0.5, 2.0, 0.125, 3)), tmp_path / "model.skops")
-    assert persistence.load(tmp_path / "model.skops").steps[0][1] == TTest(0.5, 2.0, 0.125, 3)
+    persistence.save_model(make_pipeline(TTest(0.5, 2.0, 0.125, 3)), tmp_path / "model.skops")
+    assert persistence.load_model(tmp_path / "model.skops").steps[0][1] == TTest(0.5, 2.0, 0.125, 3)
 
 
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
 def test_models_that_keep_sparse_data(tmp_path, form):
     model = KNeighborsClassifier(1, algorithm="brute").fit(form(X), Y)
-    persistence.save(model, tmp_path / "model.skops")
-    again = persistence.load(tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
+    again = persistence.load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(form(X)), Y)
 
 
@@ -80,7 +80,7 @@ def test_foreign_types_are_refused(tmp_path):
     path = tmp_path / "model.skops"
     skops.io.dump(make_pipeline(StandardScaler(), Stranger()), path)
     with pytest.raises(ValueError, match=r"is rejected: .*Stranger"):
-        persistence.load(path)
+        persistence.load_model(path)
 
 
 def test_trust_can_be_given_and_is_asked_for_when_saving(tmp_path):
@@ -91,10 +91,10 @@ def test_trust_can_be_given_and_is_asked_for_when_saving(tmp_path):
         "sklearn.neighbors._kd_tree.KDTree",
     ]
     with pytest.warns(UserWarning, match=r"only be loaded by trusting the types .*KDTree"):
-        persistence.save(model, path)
+        persistence.save_model(model, path)
     with pytest.raises(ValueError, match=r"KDTree; if you know"):
-        persistence.load(path)
-    np.testing.assert_array_equal(persistence.load(path, trusted=types).predict(X), Y)
+        persistence.load_model(path)
+    np.testing.assert_array_equal(persistence.load_model(path, trusted=types).predict(X), Y)
 
 
 def columns():
@@ -125,8 +125,8 @@ COMMON = {
 def test_common_pipelines_come_back_without_a_word(tmp_path, name):
     model, features = COMMON[name]
     model.fit(features, Y)
-    persistence.save(model, tmp_path / "model.skops")
-    again = persistence.load(tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
+    again = persistence.load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(features), model.predict(features))
 
 
@@ -146,9 +146,9 @@ def test_forged_trees_are_refused(tmp_path, field, node, value):
     state["nodes"] = state["nodes"].copy()
     state["nodes"][field][node] = value
     model.tree_.__setstate__(state)
-    persistence.save(make_pipeline(StandardScaler(), model), tmp_path / "model.skops")
+    persistence.save_model(make_pipeline(StandardScaler(), model), tmp_path / "model.skops")
     with pytest.raises(ValueError, match="is damaged: a decision tree has invalid node"):
-        persistence.load(tmp_path / "model.skops")
+        persistence.load_model(tmp_path / "model.skops")
 
 
 @pytest.mark.parametrize("booster", [False, True])
@@ -156,9 +156,9 @@ def test_trees_of_more_features_than_their_estimator_are_refused(tmp_path, boost
     model = GradientBoostingClassifier(n_estimators=2) if booster else DecisionTreeClassifier()
     model.fit(X, Y[:, 0])
     model.n_features_in_ = 2
-    persistence.save(model, tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
     with pytest.raises(ValueError, match="differ in the number of features"):
-        persistence.load(tmp_path / "model.skops")
+        persistence.load_model(tmp_path / "model.skops")
 
 
 def forge(path, change):
@@ -176,7 +176,7 @@ def forge(path, change):
     ("module", "name"),
     [
         ("labelweave.persistence", "os"),
-        ("labelweave.persistence", "save"),
+        ("labelweave.persistence", "save_model"),
         ("labelweave.persistence", "Path"),
         ("labelweave.no_such_module", "Class"),
         ("labelweave_evil", "Class"),
@@ -187,7 +187,7 @@ def test_what_labelweave_only_imports_is_not_trusted(tmp_path, module, name):
     skops.io.dump(TTest(0.5, 2.0, 0.125, 3), path)
     forge(path, lambda schema, _: schema | {"__module__": module, "__class__": name})
     with pytest.raises(ValueError, match="is rejected"):
-        persistence.load(path)
+        persistence.load_model(path)
 
 
 def posing(kind, inner, name="labelweave.inference.search.Greedy", func="mode"):
@@ -211,7 +211,7 @@ def test_a_method_that_poses_as_a_strategy_reaches_nothing(tmp_path):
 
     forge(path, change)
     with pytest.raises(ValueError, match=r"is damaged: it has labelweave.*Greedy as MethodNode"):
-        persistence.load(path)
+        persistence.load_model(path)
 
 
 OWN_WAYS = {
@@ -238,7 +238,7 @@ def test_types_that_are_trusted_are_built_in_their_own_way_only(tmp_path, kind, 
 
     forge(path, change)
     with pytest.raises(ValueError, match=rf"is damaged: it has {name} as {kind}, which"):
-        persistence.load(path)
+        persistence.load_model(path)
 
 
 def arrays_in(entries):
@@ -263,10 +263,10 @@ def with_nan(_, entries):
 def test_weights_that_are_no_numbers_are_refused(tmp_path, model):
     path = tmp_path / "model.skops"
     model = clone(model).fit(X, Y)
-    persistence.save(Pipeline([("same", FunctionTransformer()), ("model", model)]), path)
+    persistence.save_model(Pipeline([("same", FunctionTransformer()), ("model", model)]), path)
     forge(path, with_nan)
     with pytest.raises(ValueError, match=r"model\.skops is damaged: .*(NaN|not finite)"):
-        persistence.load(path)
+        persistence.load_model(path)
 
 
 def other_classes(model):
@@ -281,10 +281,10 @@ def replaced(name, value):
     return lambda model: setattr(model, name, value)
 
 
-def changed_conditionals(**arrays):
+def changed(part, **values):
     def change(model):
-        for name, array in arrays.items():
-            object.__setattr__(model.conditionals_, name, array)
+        for name, value in values.items():
+            object.__setattr__(getattr(model, part), name, value)
 
     return change
 
@@ -295,19 +295,22 @@ def changed_conditionals(**arrays):
         ("br(C=1)", other_classes),
         ("br(C=1)", more_classes),
         ("br(C=1)", replaced("n_labels_", 2)),
-        ("br(C=1)", changed_conditionals(weights=np.zeros((2, 5)))),
-        ("br(C=1)", changed_conditionals(coupling=np.zeros((2, 3)))),
+        ("br(C=1)", changed("conditionals_", weights=np.zeros((2, 5)))),
+        ("br(C=1)", changed("conditionals_", coupling=np.zeros((2, 3)))),
         (
             "br(C=1)",
-            changed_conditionals(
-                weights=np.zeros((2, 5)), intercept=np.zeros(2), coupling=np.zeros((2, 2))
+            changed(
+                "conditionals_",
+                weights=np.zeros((2, 5)),
+                intercept=np.zeros(2),
+                coupling=np.zeros((2, 2)),
             ),
         ),
         ("cc(C=1)", replaced("order_", np.array([0, 1, 1]))),
         ("cc(C=1)", replaced("order_", np.array([0, 1]))),
-        ("mlknn", replaced("n_neighbors_", 100)),
-        ("mlknn", replaced("n_neighbors_", 3)),
-        ("mlknn", replaced("_train_labels", np.full((40, 3), 7, dtype=np.int8))),
+        ("mlknn", changed("_neighbours", k=100)),
+        ("mlknn", changed("_neighbours", k=3)),
+        ("mlknn", changed("_neighbours", labels=np.full((40, 3), 7, dtype=np.int8))),
         ("mlknn", replaced("evidence_", np.zeros((2, 11)))),
         ("rakel(C=1)", lambda model: model.labelsets_.__setitem__(0, np.array([0, 1, 9]))),
         ("rakel(C=1)", lambda model: model.labelsets_.__setitem__(0, np.array([0, 1]))),
@@ -321,17 +324,17 @@ def changed_conditionals(**arrays):
 )
 def test_sizes_and_positions_that_do_not_fit_are_refused(tmp_path, method, change):
     model = make_method(method).fit(X, Y)
-    persistence.save(model, tmp_path / "model.skops")
-    persistence.load(tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
+    persistence.load_model(tmp_path / "model.skops")
     change(model)
-    persistence.save(model, tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
     with pytest.raises(ValueError, match=r"model\.skops is damaged: "):
-        persistence.load(tmp_path / "model.skops")
+        persistence.load_model(tmp_path / "model.skops")
 
 
 def test_claims_beyond_the_file_take_no_memory(tmp_path):
     path = tmp_path / "model.skops"
-    persistence.save(BinaryRelevance(C=1.0).fit(X, Y), path)
+    persistence.save_model(BinaryRelevance(C=1.0).fit(X, Y), path)
 
     def change(_, entries):
         name = next(iter(arrays_in(entries)))
@@ -343,25 +346,25 @@ def test_claims_beyond_the_file_take_no_memory(tmp_path):
 
     forge(path, change)
     with pytest.raises(ValueError, match=r"is damaged: .*bytes by its header and of 0 in the file"):
-        persistence.load(path)
+        persistence.load_model(path)
 
 
 def test_what_is_no_model_file(tmp_path):
     path = tmp_path / "model.skops"
     path.write_text("not a zip archive")
     with pytest.raises(ValueError, match=r"model\.skops is damaged: .*not a zip file"):
-        persistence.load(path)
+        persistence.load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "nothing")
     with pytest.raises(ValueError, match=r"model\.skops is damaged: .*schema"):
-        persistence.load(path)
+        persistence.load_model(path)
     with pytest.raises(FileNotFoundError):
-        persistence.load(tmp_path / "missing.skops")
+        persistence.load_model(tmp_path / "missing.skops")
 
 
 def test_what_cannot_be_kept(tmp_path):
     stranger = Stranger()
     stranger.handle_ = (line for line in ())
     with pytest.raises(ValueError, match="cannot be saved"):
-        persistence.save(stranger, tmp_path / "model.skops")
+        persistence.save_model(stranger, tmp_path / "model.skops")
     assert not list(tmp_path.iterdir())

@@ -26,6 +26,7 @@ _HOMES = {
     "models.kernel_features": ("KernelFeatures",),
     "models.mixtures": ("ChainMixture", "TreeMixture"),
     "models.online.classifier": ("BayesianOnlineClassifier",),
+    "models.online.settings": ("OnlineSettings",),
     "models.rivals.neighbours": ("InstanceBasedLogistic", "MLkNN"),
     "models.rivals.output_coding": ("MaxMarginOutputCoding",),
     "models.rivals.pairwise_crf": ("PairwiseCRF",),
@@ -36,6 +37,7 @@ _HOMES = {
     "models.stacking": ("JointClassifierCV",),
     "models.structure": ("Structure",),
     "models.tree_network": ("TreeNetwork",),
+    "persistence": ("load_model", "save_model"),
     "versions": ("show_versions",),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}

@@ -6,9 +6,8 @@ so macro F1 counts it as 0, as scikit-learn does (``zero_division=0``); otherwis
 would score well whenever most labels are rare. The titles of the metrics state the convention.
 
 Scores are marginal probabilities or any other values that increase with the probability of a
-label. As in scikit-learn, an irrelevant label with the same score as a relevant one counts as
-ranked before it. Only where a fixed number of labels is selected (one-error, precision at k) are
-ties broken at random, and the expected value is returned.
+label. As in scikit-learn, an irrelevant label with the same score as a relevant one is ranked
+before it; only one-error and precision at k take the expected value over the orders of ties.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def _at_least_two(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, Ind
     """Return true and predicted labels; the column of a single label twice.
 
     scikit-learn treats a single column as a binary problem and averages over the *classes* 0
-    and 1. No metric here changes when every label is duplicated, so a single label is.
+    and 1. No metric here changes when every label is duplicated.
     """
     truth, prediction = _check_pair(Y_true, Y_pred)
     if truth.shape[1] == 1:
@@ -100,20 +99,12 @@ def _check_scored(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Flo
     return truth, values
 
 
-def _check_judged(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Floats]:
-    """Return labels and probabilities, not log-odds: probabilities themselves are judged."""
-    return _check_scored(Y_true, np.asarray(scores))
-
-
-def _check_joint(Y_true: ArrayLike, joint: Any) -> tuple[Indicators, Any]:
-    return check_labels(Y_true, "Y_true"), joint
-
-
 _CHECKS: dict[str, Callable[[Any, Any], tuple[Indicators, Any]]] = {
     "labels": _at_least_two,
     "scores": _check_scored,
-    "probabilities": _check_judged,
-    "joint": _check_joint,
+    # Probabilities themselves are judged, not log-odds.
+    "probabilities": lambda truth, scores: _check_scored(truth, np.asarray(scores)),
+    "joint": lambda truth, joint: (check_labels(truth, "Y_true"), joint),
 }
 
 
@@ -196,11 +187,7 @@ def _averaged(
 def _of_rows(
     truth: Indicators, scores: Floats, *, of: Callable[[Indicators, Floats], float]
 ) -> float:
-    """Return a measure of scikit-learn's, which takes at least two labels.
-
-    Beside a single label stands one that no row has and that is ranked last: no measure of rows
-    changes.
-    """
+    """Return a measure of scikit-learn's; beside one label stands one without rows, ranked last."""
     if truth.shape[1] == 1:
         truth = np.column_stack([truth, np.zeros_like(truth)])
         scores = np.column_stack([scores, np.full(len(scores), scores.min() - 1.0)])
@@ -211,8 +198,7 @@ def _average_precision_of_rows(truth: Indicators, scores: Floats) -> float:
     """Return the precision at each relevant label in the ranking of a row, averaged twice.
 
     A row without relevant or without irrelevant labels counts as 1. scikit-learn's
-    ``label_ranking_average_precision_score`` differs in rounding only, but goes row by row in
-    Python, up to 40 times as slowly.
+    ``label_ranking_average_precision_score`` differs in rounding only and is up to 40 times slower.
     """
     overall = stats.rankdata(-scores, method="max", axis=1).astype(np.float64)
     # With irrelevant labels last, the ranks of the relevant ones are those among themselves.
@@ -256,10 +242,7 @@ def _are_probabilities(values: Floats) -> bool:
 def _log_loss(
     truth: Indicators, probabilities: Floats, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return −log P(y_nj | x_n) of marginals, averaged over rows and labels; nan for other scores.
-
-    As in scikit-learn, probabilities of 0 and 1 are moved by 2⁻⁵².
-    """
+    """Return −log P(y_nj | x_n), averaged and clipped as in scikit-learn; nan for other scores."""
     if not _are_probabilities(probabilities):
         return float("nan")
     smallest = np.finfo(np.float64).eps
@@ -312,10 +295,7 @@ def _calibration_error(truth: Indicators, probabilities: Floats) -> float:
 
 
 def _joint_calibration_error(truth: Indicators, joint: JointDistribution) -> float:
-    """Return the expected calibration error of the most probable vectors, over ten bins.
-
-    Of the vectors that are predicted with probability 0.8, eight of ten should be right.
-    """
+    """Return the expected calibration error of the most probable vectors, over ten bins."""
     if not hasattr(joint, "mode"):
         return float("nan")
     mode = joint.mode(Auto())
@@ -343,9 +323,6 @@ def _of_labels(
     return Metric(name, title, function, "labels", True, options, decision)
 
 
-_MACRO, _MICRO = {"average": "macro"}, {"average": "micro"}
-_AUC = {"by_label": _auc_by_label}
-_PRECISIONS = {"by_label": _average_precision_by_label}
 _LIST = (
     Metric("exact_match", "exact match", accuracy_score, "labels", True, decision="subset"),
     Metric("hamming_loss", "Hamming loss", hamming_loss, "labels", False, decision="hamming"),
@@ -372,23 +349,14 @@ _LIST = (
         False,
     ),
     Metric("log_loss", "log-loss of marginals", _log_loss, "probabilities", False),
-    Metric("auc_macro", "macro AUC", _averaged, "scores", True, _AUC | _MACRO),
-    Metric("auc_micro", "micro AUC", _averaged, "scores", True, _AUC | _MICRO),
-    Metric(
-        "average_precision_macro",
-        "macro average precision",
-        _averaged,
-        "scores",
-        True,
-        _PRECISIONS | _MACRO,
-    ),
-    Metric(
-        "average_precision_micro",
-        "micro average precision",
-        _averaged,
-        "scores",
-        True,
-        _PRECISIONS | _MICRO,
+    *(
+        Metric(f"{name}_{average}", f"{average} {title}", _averaged, "scores", True, options)
+        for name, title, by_label in (
+            ("auc", "AUC", _auc_by_label),
+            ("average_precision", "average precision", _average_precision_by_label),
+        )
+        for average in ("macro", "micro")
+        for options in [{"by_label": by_label, "average": average}]
     ),
     Metric(
         "average_precision_ranking",
@@ -449,11 +417,9 @@ def scores_by_label(
     *,
     label_names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return a table with the figures of each label on its own.
+    """Return a table of the support, predicted rows, precision, recall and F1 of each label.
 
-    They are the numbers of rows that have the label (support) and are predicted to have it,
-    precision, recall and F1 (0 where they are 0/0), and, given `scores`, the AUC (nan if all rows
-    or none have the label) and average precision.
+    0/0 counts as 0. Given `scores`, there are the AUC (nan if undefined) and average precision.
     """
     import pandas as pd
 
@@ -475,12 +441,9 @@ def scores_by_label(
 
 
 def f1_by_threshold(scores: ArrayLike, Y_true: ArrayLike, grid: ArrayLike) -> Floats:
-    """Return the F1 of each label if scores above each threshold of the grid are positive, (L, G).
-
-    It is 1 where a label neither occurs nor is predicted.
-    """
+    """Return the F1 of each label at each threshold of the grid, (L, G); 0/0 counts as 1."""
     truth = check_labels(Y_true, "Y_true")
-    # One labelling, the true one, in place of the sampled ones that it counts.
+    # The true labelling takes the place of the sampled ones.
     counts = F1Statistics(truth.shape[1], samples=1, grid=np.asarray(grid, dtype=np.float64))
     counts.update(scores, truth[None])
     return counts.expected_f1()
@@ -525,7 +488,9 @@ def reliability_curve(
 
     For marginals, pass one column for the reliability of a label, or whole matrices to pool all
     labels. For a joint distribution, pass the probabilities of the predicted label vectors,
-    ``np.exp(joint.log_prob(predicted))``, and whether all labels of the row were right.
+    ``np.exp(joint.log_prob(predicted))``, and whether all labels of the row were right. The result
+    has arrays `p`, `rate`, `n`, `low` and `high` with an entry for each bin that is not empty, and
+    the expected calibration `error`.
 
     Parameters
     ----------
@@ -540,13 +505,7 @@ def reliability_curve(
         most probabilities of rare labels lie close to 0, in one bin of equal width.
     level : float, default=0.95
         Confidence level of the intervals (Wilson's). They take predictions to be independent;
-        the labels of one row are not, so that those of pooled labels are somewhat too narrow.
-
-    Returns
-    -------
-    ReliabilityCurve
-        Arrays `p`, `rate`, `n`, `low` and `high` with an entry for each bin that is not empty, and
-        the expected calibration `error`.
+        as the labels of one row are not, intervals of pooled labels are somewhat too narrow.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def model(run, table, tmp_path):
 
 
 def joint_of(model, table):
-    return predict_joint(persistence.load(model), pd.read_csv(table)[FEATURES])
+    return predict_joint(persistence.load_model(model), pd.read_csv(table)[FEATURES])
 
 
 def test_one_line_per_row_and_one_column_per_question(run, table, model, tmp_path):
@@ -112,7 +112,7 @@ def test_open_labels_are_empty_cells(run, table, model):
 def test_rules_for_test_sets_have_no_score_per_row(run, table, model):
     result = run("predict", model, table, "--decision", "cmn")
     assert result.exit_code == 0, result.stderr
-    fitted = persistence.load(model)
+    fitted = persistence.load_model(model)
     fitted[-1].set_params(decision="cmn")
     expected = predict_labels(fitted, pd.read_csv(table)[FEATURES])
     np.testing.assert_array_equal(pd.read_csv(io.StringIO(result.stdout)), expected)

@@ -12,6 +12,7 @@ import pytest
 
 from labelweave import evaluation, load
 from labelweave.evaluation import Comparison, IterativeStratification
+from labelweave.metrics import METRICS
 from labelweave.models.methods import make_methods
 from tests.cli.conftest import NEIGHBOURS, PRIOR
 
@@ -181,7 +182,7 @@ def test_warnings_of_workers_are_gathered_on_the_error_stream(run, table):
         (["--jobs", "0"], "error: --jobs: "),
         (["--output", "no/such/folder/result.json"], "error: --output: the folder"),
         (["--output", "."], "error: --output: . is a folder"),
-        (["--output", "result.txt"], "must have the extension .json, .csv or .md"),
+        (["--output", "result.txt"], "must have one of the extensions .json, .csv, .md"),
         (["--report", "no/such/folder/report.html"], "error: --report: the folder"),
         (["--report", "report.pdf"], "error: --report: path must have the extension .html, .md or"),
         (["--seed", "-1"], "--seed"),
@@ -234,5 +235,5 @@ def test_as_a_process_through_a_pipe(table, jobs):
 
 def test_the_help_names_every_measure(run):
     shown = " ".join(run("compare", "--help").stdout.split())
-    for name in evaluation.METRICS:
+    for name in METRICS:
         assert name in shown.replace("- ", "")

@@ -31,7 +31,7 @@ def test_parts_become_a_folder_that_commands_open(run, parts, tmp_path):
     assert run("fit", folder, "--method", "br(C=1)", "--model", model).exit_code == 0
     (tmp_path / "whole.svm").write_text("".join(part.read_text() for part in parts))
     assert run("fit", tmp_path / "whole.svm", "-m", "br(C=1)", "-o", tmp_path / "b").exit_code == 0
-    both = [persistence.load(path) for path in (model, tmp_path / "b")]
+    both = [persistence.load_model(path) for path in (model, tmp_path / "b")]
     np.testing.assert_array_equal(*(each.conditionals_.weights for each in both))
     compared = run("compare", folder, "--methods", "br(C=1)", "--folds", "2")
     assert compared.exit_code == 0, compared.output

@@ -24,7 +24,7 @@ def model(run, table, tmp_path):
 
 @pytest.mark.parametrize("row", [None, 7])
 def test_the_strongest_pairs_are_written(run, table, model, tmp_path, row):
-    joint = predict_joint(persistence.load(model), pd.read_csv(table)[list("abcde")])
+    joint = predict_joint(persistence.load_model(model), pd.read_csv(table)[list("abcde")])
     expected = LabelDependence.from_joint(joint, row=row, label_names=NAMES).to_frame(2)
     words = [] if row is None else ["--row", row]
     result = run("dependence", model, table, "--top", 2, *words)

@@ -18,7 +18,7 @@ def model(run, table, tmp_path):
 
 
 def test_explains_a_set_and_a_label(run, table, model):
-    fitted, row = persistence.load(model), pd.read_csv(table)[list("abcde")][7:8]
+    fitted, row = persistence.load_model(model), pd.read_csv(table)[list("abcde")][7:8]
     result = run("explain", model, table, "--row", 7)
     assert result.exit_code == 0, result.stderr
     found = explain_set(fitted, row)

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from labelweave import BinaryRelevance
-from labelweave.data.load import load_emotions
-from labelweave.persistence import save
+from labelweave.data import load
+from labelweave.persistence import save_model
 from tests.explore.make import Client
 
 
@@ -58,8 +58,8 @@ def test_bad_input_is_named(run, model, tmp_path):
 
 
 def test_a_model_that_was_fitted_to_arrays_goes_by_position(run, tmp_path):
-    data = load_emotions()
+    data = load("emotions")
     path = tmp_path / "arrays.skops"
-    save(BinaryRelevance(C=0.01).fit(data.X, data.Y), path)
+    save_model(BinaryRelevance(C=0.01).fit(data.X, data.Y), path)
     result = run("evaluate", path, "emotions", "--metrics", "exact_match")
     assert result.exit_code == 0, result.stderr

@@ -47,7 +47,7 @@ def model(run, songs, tmp_path):
 
 
 def test_a_model_of_mixed_columns_predicts_and_is_measured(run, songs, model, tmp_path):
-    fitted = persistence.load(model)
+    fitted = persistence.load_model(model)
     assert list(fitted.feature_names_in_) == ["genre", "zone", "loud"]
     predicted = run("predict", model, songs)
     assert predicted.exit_code == 0, predicted.stderr

@@ -43,7 +43,7 @@ def test_a_model_that_predicts_and_is_measured(run, rows, tmp_path):
     assert "12 features, 5 labels" in result.stderr
     assert [file.name for file in tmp_path.iterdir() if "checkpoint" in file.name] == []
     data = load(rows)
-    fitted = persistence.load(model)
+    fitted = persistence.load_model(model)
     by_hand = BayesianOnlineClassifier().partial_fit(data.X, data.Y)
     same_posterior(fitted.state_, by_hand.state_)
     predicted = run("predict", model, rows)
@@ -63,8 +63,8 @@ def test_standard_input_and_bad_lines(rows, tmp_path):
     assert result.exit_code == 0, result.stderr
     assert "1 bad lines" in result.stderr
     assert "first bad line: standard input:121:1: expected" in result.stderr
-    fitted = persistence.load(model)
-    assert (fitted.coupled, fitted.noise) == (False, 0.1)
+    fitted = persistence.load_model(model)
+    assert (fitted.coupled, fitted.settings.noise) == (False, 0.1)
     assert sorted(fitted.label_names_in_) == list("01234")
 
 
@@ -194,7 +194,9 @@ def test_killed_commands(tmp_path):
         process.kill()
         process.communicate()
     assert "resumed after row" in finish(start(model))
-    whole, killed = (persistence.load(tmp_path / f"{name}.skops") for name in ("whole", "killed"))
+    whole, killed = (
+        persistence.load_model(tmp_path / f"{name}.skops") for name in ("whole", "killed")
+    )
     same_posterior(whole.state_, killed.state_)
     assert list(whole.label_names_in_) == list(killed.label_names_in_)
     assert not checkpoint.exists()

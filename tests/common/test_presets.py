@@ -19,6 +19,7 @@ from labelweave import (
     MaxMarginOutputCoding,
     MixtureSettings,
     MLkNN,
+    OnlineSettings,
     PairwiseCRF,
     RAkEL,
     StackedBinaryRelevance,
@@ -57,6 +58,7 @@ def test_who_has_one():
         MajorityVote,
         MaxMarginOutputCoding,
         MixtureSettings,
+        OnlineSettings,
         PairwiseCRF,
         RAkEL,
         StackedBinaryRelevance,
@@ -127,7 +129,7 @@ def test_on_the_command_line(method, made):
 
 def test_a_preset_of_a_method_holds_for_its_strategy():
     model = make_method("bomc-cmn(preset='published')")
-    assert (model.noise, model.prior_variance, model.label_offset) == (0.01, 1.0, 0.0)
+    assert (model.settings.noise, model.settings.prior_variance) == (0.01, 1.0)
     assert model.decision.fallback is None
     ecc = make_method("ecc(preset='published')")
     assert (ecc.n_estimators, ecc.bootstrap, ecc.label_penalty) == (10, True, 1.0)

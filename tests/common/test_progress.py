@@ -9,7 +9,7 @@ from rich.console import Console
 from labelweave import MixtureSettings, TreeMixture, TreeNetwork
 from labelweave._common import progress
 from labelweave._common.progress import progress_shown, stage, steps, watching
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 
 
 def told(work):
@@ -41,7 +41,7 @@ def test_a_stage_that_fails_ends():
 
 
 def test_fits_tell_their_stages_and_learn_the_same():
-    data = load_emotions()
+    data = load("emotions")
     X, Y = data.X[:200], data.Y[:200]
     for model in (TreeNetwork(), TreeMixture(settings=MixtureSettings(max_components=2))):
         fitted = []
@@ -82,3 +82,22 @@ def test_nothing_is_written_where_nobody_looks():
     with progress_shown("fitting", file), stage("long", 3) as advance:
         advance()
     assert file.getvalue() == ""
+
+
+def test_a_log_has_lines_of_the_outermost_stage():
+    file = io.StringIO()
+    with progress_shown("fitting", file, lines=True), stage("tasks", 40) as advance:
+        for _ in range(3):
+            for _ in steps("inner", [1, 2]):
+                pass
+            advance("well")
+    assert [line.partition(",")[0] for line in file.getvalue().splitlines()] == ["2 of 40 tasks"]
+
+
+def test_bars_show_the_note_of_the_last_step(monkeypatch):
+    monkeypatch.setattr(progress, "_WORTH_SHOWING", 0.0)
+    file = Terminal()
+    with progress_shown("learning", file), stage("rows") as advance:
+        advance("1,000 rows, 5 rows/s")
+        while "1,000 rows, 5 rows/s" not in file.getvalue():
+            pass

@@ -108,7 +108,6 @@ BAD_PARAMETERS = {
             "n_estimators",
             "passes",
             "max_iter",
-            "max_steps",
             "window",
         )
     },

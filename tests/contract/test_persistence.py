@@ -18,8 +18,8 @@ LABELS["never"] = 0
 
 
 def keep(model, case, folder):
-    persistence.save(model, folder / "model.skops")
-    return persistence.load(folder / "model.skops")
+    persistence.save_model(model, folder / "model.skops")
+    return persistence.load_model(folder / "model.skops")
 
 
 def pickled(model, case, folder):

@@ -125,7 +125,7 @@ _RELEVANCE = {
         "determinism edge_cases weights",
         StackedBinaryRelevance(outputs="label", cv=3, **_FIXED),
     ),
-    "stacked-seen": touches("determinism weights", StackedBinaryRelevance(cv=None, **_FIXED)),
+    "stacked-seen": touches("determinism weights", StackedBinaryRelevance(cv=1, **_FIXED)),
     "stacked-cv": touches("determinism edge_cases weights", StackedBinaryRelevance(cv=3)),
     "iblr-cv": touches(
         "determinism edge_cases",
@@ -294,7 +294,7 @@ _OTHERS = {
                 ("chain", ClassifierChain(**_FIXED)),
             ],
             pool=True,
-            n_folds=2,
+            cv=2,
         ),
         unsuited=SCALED,
     ),
@@ -304,7 +304,7 @@ _OTHERS = {
         PairwiseCRF(likelihood="pseudo", max_edges=3, **_FIXED),
     ),
     "mmoc-cv": touches("weights", MaxMarginOutputCoding(margin_weight=10.0)),
-    # Takes seconds; tests/baselines has the choice by rows left out, and its weights.
+    # Takes seconds; tests/rivals has the choice by rows left out, and its weights.
     "mmoc-margin-cv": touches("", MaxMarginOutputCoding()),
     "mmoc-codes": touches(
         "edge_cases",

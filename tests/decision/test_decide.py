@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from labelweave import BinaryRelevance, ClassifierChain
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.decision import (
     FLoss,
     HammingLoss,
@@ -72,7 +72,7 @@ def test_a_loss_of_ones_own_decides_and_weighs_by_itself():
 
 
 def test_models_decide_without_another_fit():
-    data = load_emotions()
+    data = load("emotions")
     model = ClassifierChain(C=0.01, label_penalty=0.03, inference=Greedy())
     model.fit(data.X[:300], data.Y[:300])
     X = data.X[300:320]
@@ -126,7 +126,7 @@ def test_abstention_has_a_price():
 
 
 def test_a_single_target_cannot_stay_open():
-    data = load_emotions()
+    data = load("emotions")
     model = BinaryRelevance(C=0.01, decision=PartialAbstention(price=0.01))
     model.fit(data.X, data.Y[:, 0])
     with pytest.raises(ValueError, match="no class for labels that stay open"):

@@ -23,7 +23,7 @@ from labelweave.decision.probabilities import Probabilities, joined
 from labelweave.decision.rules import ThresholdRule, apply_thresholds
 from labelweave.inference import Greedy
 from labelweave.joint import IndependentJoint
-from labelweave.persistence import load, save
+from labelweave.persistence import load_model, save_model
 
 RULES = {
     "cmn": ClassMassNormalization(rates=[0.2, 0.5, 0.9]),
@@ -215,8 +215,8 @@ def test_any_estimator_can_decide_by_a_rule(model, rule, tmp_path):
     labels = model.predict(X[:60])
     informed: ThresholdRule = rule.informed(Y.mean(axis=0))
     np.testing.assert_array_equal(labels, informed(model.predict_joint(X[:60])))
-    save(model, tmp_path / "model.skops")
-    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(X[:60]), labels)
+    save_model(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.skops").predict(X[:60]), labels)
 
 
 def test_matching_uses_the_weighted_frequencies():

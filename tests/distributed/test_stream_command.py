@@ -32,7 +32,7 @@ def test_the_model_is_that_of_the_library(run, tmp_path):
     assert "learned from 300 rows" in result.output
     assert "prequential F1" in result.output
     assert "60 features, 70 labels" in result.output
-    model = persistence.load(out)
+    model = persistence.load_model(out)
     expected = fit_stream(BayesianOnlineClassifier(), paths, client=JoblibEngine(1), rounds=2)
     same(model.state_, expected.state_)
     assert model.label_names_in_.tolist() == expected.label_names_in_.tolist()

@@ -9,12 +9,12 @@ import signal
 import numpy as np
 import pytest
 
-from labelweave import BayesianOnlineClassifier
+from labelweave import BayesianOnlineClassifier, OnlineSettings
 from labelweave._common.engine import JoblibEngine, LostWorkError
 from labelweave.distributed import fit_stream
 from labelweave.distributed.cluster import ClusterLostError
 from labelweave.distributed.partitioned import PartitionedLearner
-from labelweave.models.online import OnlineSettings
+from labelweave.models.online.settings import ProbitModel
 from tests.online.make import same, stream
 
 X, Y = stream(n=300, n_features=60, n_labels=70, seed=3)
@@ -127,8 +127,9 @@ def test_the_checkpoint_knows_the_run(tmp_path):
         learn(Shuffled(gone_after=1), checkpoint=folder)
     with pytest.raises(ValueError, match="belongs to a run with other partitions"):
         learn(Shuffled(), partitions=PARTS[:4], checkpoint=folder)
+    other = BayesianOnlineClassifier(settings=OnlineSettings(noise=1.0))
     with pytest.raises(ValueError, match="belongs to a run with other settings"):
-        fit_stream(BayesianOnlineClassifier(noise=1.0), PARTS, client=Shuffled(), checkpoint=folder)
+        fit_stream(other, PARTS, client=Shuffled(), checkpoint=folder)
     path = next(folder.glob("round-1/partition-*"))
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ValueError, match="damaged"):
@@ -152,7 +153,7 @@ def test_quality_and_malformed_lines(tmp_path):
     paths = write(tmp_path)
     paths[3].write_text("nonsense\n" + paths[3].read_text())
     learner = PartitionedLearner(
-        paths, OnlineSettings(), Shuffled(), rounds=2, options={"skip_bad": True}, batch_rows=20
+        paths, ProbitModel(), Shuffled(), rounds=2, options={"skip_bad": True}, batch_rows=20
     )
     seen = []
     learner.run(lambda each: seen.append((each.round, each.n_done)))

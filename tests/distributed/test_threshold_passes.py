@@ -15,7 +15,7 @@ from labelweave.decision.rules import cut_between, possible_cuts
 
 pytest.importorskip("dask")
 
-from labelweave.distributed import threshold_passes as passes
+from labelweave.distributed import prediction as passes
 
 
 def merged(level, merge, arity):

@@ -17,7 +17,7 @@ from labelweave import (
     JointClassifierCV,
     MultiLabelClassifier,
 )
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.models import best_joint as candidates
 from labelweave.models.best_joint import PORTFOLIO
 from labelweave.models.methods import make_methods
@@ -32,7 +32,7 @@ def circles():
 
 
 def test_the_best_candidate_is_fitted_to_all_rows():
-    data = load_emotions()
+    data = load("emotions")
     model = BestJoint(candidates=[("alone", BR), ("chain", CHAIN)]).fit(data.X, data.Y)
     assert model.best_name_ == "chain"
     scaled = make_pipeline(StandardScaler(), CHAIN).fit(data.X, data.Y)
@@ -44,7 +44,7 @@ def test_the_best_candidate_is_fitted_to_all_rows():
 
 
 def test_scores_are_those_of_cross_validation():
-    data = load_emotions()
+    data = load("emotions")
     model = BestJoint(candidates=[BR], cv=2).fit(data.X, data.Y)
     by_hand = []
     for train, test in KFold(2, shuffle=True, random_state=0).split(data.X):
@@ -56,7 +56,7 @@ def test_scores_are_those_of_cross_validation():
 
 
 def test_what_the_user_measures_decides():
-    data = load_emotions()
+    data = load("emotions")
     candidates = [("alone", BR), ("chain", CHAIN)]
     subset = BestJoint(candidates=candidates, scoring="exact_match").fit(data.X, data.Y)
     assert subset.best_name_ == "chain"
@@ -78,7 +78,7 @@ def test_kernels_where_they_are_needed():
 
 
 def test_a_budget_leaves_the_first_candidate():
-    data = load_emotions()
+    data = load("emotions")
     model = BestJoint(candidates=[("alone", BR), ("chain", CHAIN)], time_budget=0)
     model.fit(data.X, data.Y)
     assert model.best_name_ == "alone"
@@ -87,7 +87,7 @@ def test_a_budget_leaves_the_first_candidate():
 
 def test_mixtures_of_too_many_coefficients_are_tried_only_if_named(monkeypatch):
     monkeypatch.setattr(candidates, "_LARGEST_COMPONENT", 431)
-    data = load_emotions()
+    data = load("emotions")
     problems = {
         trial.name: trial.problem for trial in BestJoint(time_budget=0).fit(data.X, data.Y).trials_
     }
@@ -100,7 +100,7 @@ def test_mixtures_of_too_many_coefficients_are_tried_only_if_named(monkeypatch):
 
 
 def test_candidates_that_fail_are_named():
-    data = load_emotions()
+    data = load("emotions")
     failing = ("greedy", ClassifierChain(C=-1.0))
     model = BestJoint(candidates=[failing, ("alone", BR)]).fit(data.X, data.Y)
     assert model.best_name_ == "alone"
@@ -110,7 +110,7 @@ def test_candidates_that_fail_are_named():
 
 
 def test_label_names_reach_the_joint():
-    data = load_emotions()
+    data = load("emotions")
     Y = pd.DataFrame(data.Y, columns=list(data.label_names))
     model = BestJoint(candidates=[CHAIN]).fit(data.X, Y)
     joint = model.predict_joint(data.X[:3])
@@ -136,7 +136,7 @@ def test_label_names_reach_the_joint():
     ],
 )
 def test_bad_parameters(parameters, message):
-    data = load_emotions()
+    data = load("emotions")
     with pytest.raises(ValueError, match=message):
         BestJoint(**({"candidates": [BR]} | parameters)).fit(data.X, data.Y)
 
@@ -149,7 +149,7 @@ def test_the_portfolio_consists_of_methods():
 
 @pytest.mark.parametrize("features", ["", ",features=KernelFeatures(n_components=20,gamma=0.01)"])
 def test_weights_reach_the_model_behind_every_preprocessing(features):
-    data = load_emotions()
+    data = load("emotions")
     X, labels = data.X[:200], data.Y[:200]
     weight = np.where(labels[:, 2] == 1, 20.0, 1.0)
     model = BestJoint(candidates=[f"br(C=1{features})"])
@@ -159,14 +159,14 @@ def test_weights_reach_the_model_behind_every_preprocessing(features):
 
 
 def test_candidates_that_take_no_weights_are_left_out():
-    data = load_emotions()
+    data = load("emotions")
     model = BestJoint(candidates=["br(C=1)", "mlknn"])
     model.fit(data.X[:200], data.Y[:200], sample_weight=np.linspace(1, 2, 200))
     assert "sample_weight was given, but estimator MLkNN(" in model.trials_[1].problem
 
 
 def test_candidates_that_fail_in_their_own_way_are_left_out():
-    data = load_emotions()
+    data = load("emotions")
     dense_only = JointClassifierCV(estimator=GaussianNB(), joint=CHAIN)
     model = BestJoint(candidates=[BR, ("dense", dense_only)])
     model.fit(sp.csr_array(data.X[:200]), data.Y[:200])

@@ -313,8 +313,8 @@ def test_pipelines_are_calibrated_as_a_whole():
 
 def test_model_files_keep_the_calibration(tmp_path):
     model = CalibratedJointCV(estimator=CHAIN, marginals="isotonic").fit(X, Y)
-    persistence.save(model, tmp_path / "model.skops")
-    again = persistence.load(tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
+    again = persistence.load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
     np.testing.assert_array_equal(
         again.predict_joint(NEW).log_prob(Y[:40]), model.predict_joint(NEW).log_prob(Y[:40])

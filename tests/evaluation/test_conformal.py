@@ -223,13 +223,13 @@ def test_sparse_rows_threads_order_and_files_change_nothing(cv, tmp_path):
     groups = np.arange(90) % 2
     model = ConformalClassifier(estimator=BR, cv=cv, confidence=0.7)
     sets = model.fit(X, Y, groups).predict_set(X, groups=groups)
-    persistence.save(model, tmp_path / "sets.skops")
+    persistence.save_model(model, tmp_path / "sets.skops")
     order = np.random.default_rng(0).permutation(90)
     others = {
         "sparse": clone(model).fit(sp.csr_array(X), Y, groups),
         "threads": clone(model).set_params(n_jobs=2).fit(X, Y, groups),
         "order": clone(model).fit(X[order], Y[order], groups[order]),
-        "file": persistence.load(tmp_path / "sets.skops"),
+        "file": persistence.load_model(tmp_path / "sets.skops"),
     }
     for name, other in others.items():
         again = other.predict_set(sp.csr_array(X) if name == "sparse" else X, groups=groups)

@@ -114,7 +114,7 @@ def test_what_a_result_depends_on_is_in_its_key(tmp_path, monkeypatch):
     ]:
         assert fits_of(**kept | changes)[0] == n_fits, changes
         assert fits_of(**kept | changes)[0] == 0, changes
-    monkeypatch.setattr("labelweave.versions.code_version", lambda: "newer")
+    monkeypatch.setattr("labelweave.evaluation.comparison.code_version", lambda: "newer")
     assert fits_of(**kept)[0] == 2 * N_FOLDS
 
 

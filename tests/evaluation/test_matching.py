@@ -5,13 +5,13 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from labelweave import BestJoint, ClassifierChain, compare
-from labelweave.data.synthetic import make_chain
+from labelweave.data import make_synthetic
 from labelweave.evaluation.comparison import variants_of
 from labelweave.inference import Exhaustive, Greedy
 from labelweave.metrics import METRICS, resolve_metrics
 from labelweave.models.methods import with_decisions
 
-DATA = make_chain(90, 4, 4, random_state=0)
+DATA = make_synthetic("chain", 90, 4, 4, random_state=0)
 CHAIN = ClassifierChain(C=1.0, label_penalty=0.1)
 METHODS = {"chain": CHAIN, "neighbours": KNeighborsClassifier()}
 NAMES = ["exact_match", "hamming_loss", "f1_micro", "f1_macro", "f1_example", "jaccard"]

@@ -22,13 +22,14 @@ from labelweave import (
 )
 from labelweave._common.folds import Fold
 from labelweave._common.pipelines import copy_for_fold, inside
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.decision import TunedThresholds
-from labelweave.models.best_joint import Race, TrainingData, pool_weights
+from labelweave.models.best_joint import Race, pool_weights
+from labelweave.models.cross_fitting import TrainingData
 from labelweave.models.explanations import can_explain
 from labelweave.models.predictions import predict_joint
 
-DATA = load_emotions()
+DATA = load("emotions")
 X, Y = DATA.X[:400], DATA.Y[:400]
 TEST, TRUTH = DATA.X[400:], DATA.Y[400:]
 BR, CHAIN = BinaryRelevance(C=0.01), ClassifierChain(C=0.01, label_penalty=0.03)
@@ -151,8 +152,8 @@ def test_names_of_candidates_are_told_apart():
 
 def test_pools_are_saved(tmp_path):
     model = pooled(decision="macro_f1")
-    persistence.save(model, tmp_path / "pool.skops")
-    again = persistence.load(tmp_path / "pool.skops")
+    persistence.save_model(model, tmp_path / "pool.skops")
+    again = persistence.load_model(tmp_path / "pool.skops")
     np.testing.assert_array_equal(again.predict(TEST), model.predict(TEST))
     np.testing.assert_array_equal(again.predict_proba(TEST), model.predict_proba(TEST))
 

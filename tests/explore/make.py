@@ -8,7 +8,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 
 from labelweave import ClassifierChain
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.explore.session import Session
 
 NASTY = '<script>alert("x")</script> & <b>bold</b>'
@@ -16,7 +16,7 @@ NASTY = '<script>alert("x")</script> & <b>bold</b>'
 
 def emotions_session(model=None, *, truth=True):
     """Return a session over emotions, with the first label renamed to something nasty."""
-    data = load_emotions()
+    data = load("emotions")
     fitted = (model or ClassifierChain(C=0.01, label_penalty=0.1)).fit(data.X, data.Y)
     names = [NASTY, *data.label_names[1:]]
     Y = data.Y if truth else None

@@ -84,8 +84,8 @@ def test_models_come_back_from_files(transformer, tmp_path):
     X, Y = rings(60)
     for rows_ in (X, csr_array(X)):
         model = make_pipeline(clone(transformer), ClassifierChain(C=1.0)).fit(rows_, Y)
-        persistence.save(model, tmp_path / "model.skops")
-        loaded = persistence.load(tmp_path / "model.skops")
+        persistence.save_model(model, tmp_path / "model.skops")
+        loaded = persistence.load_model(tmp_path / "model.skops")
         np.testing.assert_array_equal(loaded.predict(rows_), model.predict(rows_))
         np.testing.assert_array_equal(loaded[0].transform(X), model[0].transform(X))
 

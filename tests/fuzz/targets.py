@@ -24,7 +24,8 @@ from labelweave import (
 from labelweave._common.files import DamagedFileError
 from labelweave.data.arff import read_arff
 from labelweave.data.row_text import RowStream, read_svmlight, read_xmc
-from labelweave.models.online import OnlineSettings, StreamLearner
+from labelweave.models.online import StreamLearner
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from labelweave.models.predictions import predict_labels, predict_marginals
 from tests.fuzz.mutations import damaged, forged
@@ -54,7 +55,7 @@ def model_files(folder: Path) -> list[bytes]:
     """Return the files of some fitted models."""
     contents = []
     for model in MODELS:
-        persistence.save(clone(model).fit(ROWS, LABELS), folder / "whole.skops")
+        persistence.save_model(clone(model).fit(ROWS, LABELS), folder / "whole.skops")
         contents.append((folder / "whole.skops").read_bytes())
     return contents
 
@@ -65,7 +66,7 @@ def model_file(rng: random.Random, folder: Path) -> None:
     change = rng.choice([damaged, forged, forged])
     path.write_bytes(change(rng.choice(model_files(folder)), rng))
     try:
-        model = persistence.load(path)
+        model = persistence.load_model(path)
     except ValueError as error:
         require(str(error).startswith(f"{path} is "), error)
         return
@@ -138,8 +139,8 @@ def joint(rng: random.Random, folder: Path) -> None:
 def online(rng: random.Random, folder: Path) -> None:
     """Learn from rows as extreme as numbers can be: the posterior consists of numbers."""
     draw = np.random.default_rng(rng.getrandbits(32))
-    settings = OnlineSettings(coupled=rng.random() < 0.5, forgetting=rng.choice([0.0, 0.1]))
-    state = OnlineState(4, 5, settings=settings)
+    settings = ProbitModel.of(coupled=rng.random() < 0.5, forgetting=rng.choice([0.0, 0.1]))
+    state = OnlineState(4, 5, model=settings)
     for _ in range(3):
         X = draw.choice(EXTREMES, size=(6, 4))
         state.update(X, draw.integers(-1, 2, size=(6, 5)), rng.choice([1, 2]))

@@ -10,16 +10,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from labelweave import load
-from labelweave.data.load import load_emotions, load_yeast
 from labelweave.logistic.solver import solve
 from tests.logistic.make import assert_optimal, excess, make_problem
 from tests.reference.logistic import reference
 
-BUNDLED = {"emotions": load_emotions, "yeast": load_yeast}
+BUNDLED = ("emotions", "yeast")
 
 
 def bundled(name, n_labels=4):
-    data = BUNDLED[name]()
+    data = load(name)
     return StandardScaler().fit_transform(np.asarray(data.X)), np.asarray(data.Y)[:, :n_labels]
 
 

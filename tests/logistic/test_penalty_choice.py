@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from labelweave._common.folds import assign_folds
 from labelweave._common.row_keys import row_keys
-from labelweave.data.load import load_emotions, load_yeast
+from labelweave.data import load
 from labelweave.logistic import penalties as cross_validation
 from labelweave.logistic import penalties as penalty_selection
 from labelweave.logistic.conditionals import fit_conditionals
@@ -158,7 +158,7 @@ def test_chooses_as_explicit_cross_validation_does(seed, mask, monkeypatch):
 
 @pytest.mark.slow
 def test_seeds_agree_with_several_repeats(monkeypatch):
-    data = load_yeast()
+    data = load("yeast")
     spread = {1: 0.0, 5: 0.0}
     for part in range(3):
         rows = np.random.default_rng(part).permutation(len(data.X))[:400]
@@ -226,7 +226,7 @@ def test_strong_penalties_where_nothing_can_be_learned_and_weak_ones_where_much_
 
 
 def test_beats_no_penalty_at_all_on_real_data():
-    data = load_emotions()
+    data = load("emotions")
     X, Y = np.asarray(data.X), np.asarray(data.Y)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     conditionals = fit_conditionals(X[:400], Y[:400])
@@ -293,7 +293,7 @@ def test_empty_columns_take_no_memory():
     narrow = sp.csr_array(X)
     wide = sp.csr_array((narrow.data, narrow.indices, narrow.indptr), (40, 10**7))
     mask = np.zeros((3, 3), bool)
-    folds = cross_validation.Folds.of(make_problems(wide, T, mask), 3, 0, 1)
+    folds = cross_validation.Folds.of(make_problems(wide, T, mask), 0, 1)
     assert folds.problems.X.shape == (40, 5)
     chosen, expected = (choose_penalties(make_problems(each, T, mask)) for each in (wide, narrow))
     assert_same_choice(chosen, expected)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.data.load import load_yeast
+from labelweave.data import load
 from labelweave.logistic.penalties import choose_penalties
 from labelweave.logistic.problem import LogisticProblems, sample_problems
 from labelweave.logistic.solver import solve
@@ -64,7 +64,7 @@ def test_held_out_losses_of_a_sample_are_close_to_those_of_all():
 
 
 def test_repeated_labels_choose_as_the_labels_alone_do():
-    data = load_yeast()
+    data = load("yeast")
     X, Y = np.asarray(data.X)[:300], np.asarray(data.Y)[:300]
     alone = choose_penalties(problems_of(Y, X))
     often = choose_penalties(problems_of(np.tile(Y, (1, 8)), X))

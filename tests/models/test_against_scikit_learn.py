@@ -10,7 +10,7 @@ from sklearn.multioutput import ClassifierChain as ScikitChain
 from sklearn.preprocessing import StandardScaler
 
 from labelweave import BinaryRelevance, ClassifierChain
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.inference import Greedy
 
 # Newton's method to the end: the optimum itself is compared, not two ways of stopping early.
@@ -25,7 +25,7 @@ EXACT = Unknown(C=1.0, solver="newton-cholesky", tol=1e-10, max_iter=1000)
 
 @pytest.fixture(scope="module")
 def emotions():
-    data = load_emotions()
+    data = load("emotions")
     X = StandardScaler().fit_transform(data.X)
     return X[:400], np.asarray(data.Y)[:400], X[400:], np.asarray(data.Y)[400:]
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import BernoulliNB
 
 from labelweave import ChainEnsemble, ClassifierChain
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.decision import MajorityVote
 from labelweave.inference import Greedy
 from labelweave.joint import MixtureJoint
@@ -14,7 +14,7 @@ from labelweave.models.ensembles import bootstrap_counts
 
 @pytest.fixture(scope="module")
 def data():
-    emotions = load_emotions()
+    emotions = load("emotions")
     X = (emotions.X - emotions.X.mean(axis=0)) / emotions.X.std(axis=0)
     return X[:300], emotions.Y[:300], X[300:340]
 

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from labelweave import ClassifierChain, DistributionalForest, LabelPowerset
-from labelweave.data.synthetic import make_mixture
+from labelweave.data import make_synthetic
 from labelweave.inference import Exhaustive
 from labelweave.joint import IndependentJoint, ListedJoint, MixtureJoint
 from labelweave.models import forest as distributional_forest
@@ -31,7 +31,7 @@ from labelweave.models.forest import (
 )
 from tests.reference import leaf_mates as reference
 
-DATA = make_mixture(160, 6, 4, signal=4.0, random_state=0)
+DATA = make_synthetic("mixture", 160, 6, 4, signal=4.0, random_state=0)
 X, Y = DATA.X[:120], DATA.Y[:120].astype(np.int8)
 TEST, TRUTH = DATA.X[120:], DATA.Y[120:]
 WEIGHT = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
@@ -286,7 +286,7 @@ def test_many_label_vectors_are_projected():
 
 
 def test_no_more_rows_are_held_out_than_the_smoothing_needs(monkeypatch):
-    data = make_mixture(1000, 3, 3, random_state=0)
+    data = make_synthetic("mixture", 1000, 3, 3, random_state=0)
     grown = []
     grow = DistributionalForest._grown
     monkeypatch.setattr(

@@ -42,8 +42,9 @@ from labelweave import (
     TreeNetwork,
     persistence,
 )
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.inference import Greedy
+from labelweave.models.cross_fitting import TrainingData
 from labelweave.models.stacking import BaseLearner, fit_learners, handles_all_labels
 from labelweave.models.structure import structures_of
 from tests.contract.samples import sample
@@ -125,7 +126,8 @@ def test_binary_classifiers_are_not(estimator):
 
 def held_out_by(estimator, labels, cv=3, *, out_of_bag=False, X=X, weight=None):
     learner = BaseLearner(estimator, np.arange(labels.shape[1]), 0, out_of_bag)
-    return fit_learners([learner], X, labels.astype(np.int8), weight, cv, 0, None)
+    data = TrainingData(X, labels.astype(np.int8), weight)
+    return fit_learners([learner], data, cv, 0, None)
 
 
 @pytest.mark.parametrize("labels", [Y, Y[:, :1]])
@@ -314,7 +316,7 @@ def test_draws_belong_to_the_rows_as_given():
 
 def test_weaving_lifts_a_forest():
     """Independent labels with the forest's own probabilities are worse in both respects."""
-    data = load_emotions()
+    data = load("emotions")
     train, test = slice(0, 450), slice(450, None)
     forest = RandomForestClassifier(60, random_state=0)
     model = woven(forest, cv="auto", joint=ClassifierChain(C=0.1, label_penalty=0.3))
@@ -336,8 +338,8 @@ def test_weaving_lifts_a_forest():
 )
 def test_models_of_several_kinds_are_kept_in_files(estimator, tmp_path):
     model = woven(estimator, passthrough=True).fit(X, Y)
-    persistence.save(model, tmp_path / "model.skops")
-    again = persistence.load(tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
+    again = persistence.load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from labelweave import ChainMixture, MixtureSettings, TreeEnsemble, TreeMixture, TreeNetwork
-from labelweave.data.synthetic import make_mixture
+from labelweave.data import make_synthetic
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.conditionals import TrainingRows
@@ -70,7 +70,7 @@ def by_hand(em, mixture):
 def test_e_step_by_hand(gate_C):
     em = em_of(gate_C)
     mixture = started(em)
-    np.testing.assert_allclose(np.exp(em.log_joint(mixture)), by_hand(em, mixture), rtol=1e-9)
+    np.testing.assert_allclose(np.exp(mixture.log_joint(em.rows)), by_hand(em, mixture), rtol=1e-9)
 
 
 @pytest.mark.parametrize("gate_C", [None, 0.5])
@@ -85,7 +85,7 @@ def test_penalised_likelihood_never_falls(gate_C, seed):
     # What is reported is the objective, written out.
     penalty = (mixture.weights**2).sum() + 0.1 * (mixture.coupling**2).sum()
     penalty = penalty / 1.0 + (0.0 if gate_C is None else (mixture.gate.weights**2).sum() / 1.0)
-    prior = PRIOR_WEIGHT * mixture.log_probs(X, LABELS).sum(axis=1)
+    prior = PRIOR_WEIGHT * mixture.log_probs(em.rows).sum(axis=1)
     expected = weight @ (np.log(by_hand(em, mixture).sum(axis=1)) + prior) - penalty
     assert objectives[-1] == pytest.approx(expected, rel=1e-9)
 
@@ -131,7 +131,7 @@ def test_lengthened_steps_lead_further_than_plain_ones(gate_C):
     first = started(em)
     plain = first
     for _ in range(6):
-        log_joint = em.log_joint(plain)
+        log_joint = plain.log_joint(em.rows)
         plain = em.refit(plain, np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True)))
     _, objectives = em.run(first, 6)
     assert objectives[-1] > em.run(plain, 0)[1][0]
@@ -185,8 +185,8 @@ def test_a_component_without_rows_leans_on_all_of_them():
     alone = lightly.start(refitted.parents[1:2], np.ones((len(X), 1)))
     np.testing.assert_allclose(refitted.weights[1], alone.weights[0], atol=1e-7)
     np.testing.assert_allclose(refitted.intercept[1], alone.intercept[0], atol=1e-7)
-    assert np.isfinite(em.log_joint(refitted)[:, 0]).all()
-    assert not np.isnan(em.log_joint(refitted)).any()
+    assert np.isfinite(refitted.log_joint(em.rows)[:, 0]).all()
+    assert not np.isnan(refitted.log_joint(em.rows)).any()
 
 
 # ---------------------------------------------------------------------- the gate
@@ -445,7 +445,7 @@ def test_the_likelihood_approaches_that_of_the_true_mixture():
 
 def _regret(model, n, seed):
     """Return what a model fitted to n rows loses to the true mixture, in nats per row."""
-    data = make_mixture(n, 4, 5, n_components=2, coupling=5.0, random_state=seed)
+    data = make_synthetic("mixture", n, 4, 5, n_components=2, coupling=5.0, random_state=seed)
     rows = np.random.default_rng(1).normal(size=(3000, 4))
     truth = data.joint_of(rows)
     labels = truth.sample(1, 7)[:, 0]

@@ -6,7 +6,7 @@ import pytest
 
 from labelweave import ClassifierChain
 from labelweave._common.folds import assign_folds
-from labelweave.data.synthetic import make_chain
+from labelweave.data import make_synthetic
 from labelweave.logistic.conditionals import LabelGraph, fit_conditionals, structure_losses
 from labelweave.logistic.penalties import repeat_seeds
 from labelweave.models.chains import candidate_orders, resolve_order
@@ -30,7 +30,7 @@ def test_candidates_are_distinct_permutations():
 
 
 def test_auto_takes_the_candidate_with_the_best_held_out_likelihood():
-    data = make_chain(400, 6, 5, random_state=0)
+    data = make_synthetic("chain", 400, 6, 5, random_state=0)
     model = ClassifierChain(C=1.0, label_penalty=0.1, order="auto").fit(data.X, data.Y)
     orders = candidate_orders(data.Y.astype(np.int8), seed=model._seed())
     losses = structure_losses(
@@ -46,7 +46,7 @@ def test_auto_takes_the_candidate_with_the_best_held_out_likelihood():
 
 
 def test_structure_losses_are_those_of_explicit_folds():
-    data = make_chain(60, 3, 3, random_state=1)
+    data = make_synthetic("chain", 60, 3, 3, random_state=1)
     structure = LabelGraph.chain(np.arange(3))
     seeds = repeat_seeds(data.X, np.ones(60), 0)
     expected = 0.0

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesClassifier
 
 from labelweave import ClassifierChain, DistributionalForest, JointClassifierCV
-from labelweave.data.synthetic import make_mixture
+from labelweave.data import make_synthetic
 from labelweave.models import forest as projected_trees
 from labelweave.models.forest import (
     N_PROJECTIONS,
@@ -16,7 +16,7 @@ from labelweave.models.forest import (
     unseen_by,
 )
 
-DATA = make_mixture(240, 8, 30, signal=4.0, random_state=0)
+DATA = make_synthetic("mixture", 240, 8, 30, signal=4.0, random_state=0)
 X, Y = DATA.X[:160], DATA.Y[:160].astype(np.int64)
 TEST, TRUTH = DATA.X[160:], DATA.Y[160:]
 FEW = Y[:, :5]

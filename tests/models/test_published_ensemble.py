@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
 from labelweave import BayesianOnlineClassifier, ChainEnsemble
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.decision import CardinalityThreshold, MajorityVote
 from labelweave.models.ensembles import bootstrap_counts
 from labelweave.models.methods import make_method
@@ -18,7 +18,7 @@ C = 0.03
 
 @pytest.fixture(scope="module")
 def emotions():
-    data = load_emotions()
+    data = load("emotions")
     X, Y = scale(data.X), np.asarray(data.Y)
     return X[:300], Y[:300], X[300:420]
 

@@ -12,7 +12,6 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from labelweave import BinaryRelevance, ClassifierChain, load
-from labelweave.data.load import load_emotions, load_yeast
 from labelweave.inference import Exhaustive, Greedy
 
 # Exact match of BR, CC and PCC, then the CLL-loss a row of BR and PCC.
@@ -55,11 +54,11 @@ def check(data, name):
 
 
 def test_emotions():
-    check(load_emotions(), "emotions")
+    check(load("emotions"), "emotions")
 
 
 def test_yeast():
-    check(load_yeast(), "yeast")
+    check(load("yeast"), "yeast")
 
 
 @pytest.mark.slow
@@ -81,7 +80,7 @@ def tuned(data, **settings):
 @pytest.mark.slow
 def test_chosen_penalties_on_emotions():
     """Label columns with a penalty of their own beat one common penalty, C tuned in both."""
-    data = load_emotions()
+    data = load("emotions")
     match, loss = tuned(data)
     common_match, common_loss = tuned(data, label_penalty=1.0)
     assert round(match, 2) >= 0.32

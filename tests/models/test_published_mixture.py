@@ -10,8 +10,7 @@ from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
 from labelweave import ChainMixture, MixtureSettings, TreeMixture
-from labelweave.data.load import load_emotions
-from labelweave.data.synthetic import make_mixture
+from labelweave.data import load, make_synthetic
 from labelweave.inference import Annealing
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.conditionals import TrainingRows
@@ -23,7 +22,7 @@ C = 3.0
 
 
 def mixed(n, seed):
-    data = make_mixture(n, 3, 4, n_components=3, coupling=6.0, random_state=seed)
+    data = make_synthetic("mixture", n, 3, 4, n_components=3, coupling=6.0, random_state=seed)
     return data.X, np.asarray(data.Y, dtype=np.int64)
 
 
@@ -102,7 +101,7 @@ def test_no_penalty_next_to_the_held_out_one_is_better(size):
 
     def validation(C):
         given = replace(learner, penalties=PenaltyChoice(C, 1.0))
-        return compare_sizes(given, None if size == "auto" else size).validation
+        return compare_sizes(given, None if size == "auto" else size).best.validation
 
     around = [validation(model.C_ * 10.0**step) for step in (-0.5, 0.0, 0.5)]
     assert around[1] == max(around)
@@ -111,7 +110,7 @@ def test_no_penalty_next_to_the_held_out_one_is_better(size):
 @pytest.mark.slow
 def test_equal_weights_keep_small_trees_alive():
     """By share, penalties shrink all trees but one away; weighed alike, they share the rows."""
-    data = load_emotions()
+    data = load("emotions")
     X = scale(data.X)
     largest = {}
     for weighting in ("share", "equal"):

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from labelweave import BinaryRelevance, TreeNetwork
 from labelweave._common.folds import assign_folds
-from labelweave.data.synthetic import make_tree
+from labelweave.data import make_synthetic
 from labelweave.joint import TreeJoint
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.models.structure_learning import N_FOLDS
@@ -179,8 +179,8 @@ def test_splits_count_the_rows_of_weight_zero():
         (0, "cv must be a splitter, a list of"),
         ("auto", "cv must be a splitter, a list of"),
         ([([0], [1000])], "cv names rows that X does not have"),
-        ([([0], [])], "cv must have splits, each with rows"),
-        ([], "cv must have splits, each with rows"),
+        ([([0], [])], "cv must hold out rows of each fold"),
+        ([], "cv must have at least one split"),
     ],
 )
 def test_bad_folds_are_named(cv, complaint):
@@ -197,7 +197,7 @@ def test_bad_screen_is_named(screen):
 def shares_found(n, seeds):
     found = []
     for seed in seeds:
-        data = make_tree(n, 5, 8, coupling=3.0, random_state=seed)
+        data = make_synthetic("tree", n, 5, 8, coupling=3.0, random_state=seed)
         coupling = data.joint.conditionals.coupling
         # An edge too weak to matter cannot be found by anyone.
         truth = {frozenset((i, j)) for i, j in np.argwhere(np.abs(coupling) > 1.5)}
@@ -213,7 +213,10 @@ def test_the_true_edges_are_found_as_rows_grow():
 
 
 def test_the_log_likelihood_approaches_the_truth():
-    data, fresh = make_tree(3000, 5, 6, random_state=5), make_tree(3000, 5, 6, random_state=5)
+    data, fresh = (
+        make_synthetic("tree", 3000, 5, 6, random_state=5),
+        make_synthetic("tree", 3000, 5, 6, random_state=5),
+    )
     model = TreeNetwork(C=1.0, label_penalty=0.1).fit(data.X, data.Y)
     rows = np.random.default_rng(1).normal(size=(2000, 5))
     truth = fresh.joint_of(rows)

@@ -26,7 +26,7 @@ from labelweave.decision.decide import resolve_decision
 from labelweave.decision.probabilities import Probabilities
 from labelweave.joint import IndependentJoint
 from labelweave.models.cross_fitting import N_FOLDS
-from labelweave.persistence import load, save
+from labelweave.persistence import load_model, save_model
 from tests.decision.tuning import tune_common_threshold, tune_thresholds
 
 DECISIONS = ("macro_f1", "micro_f1")
@@ -112,8 +112,8 @@ def test_any_estimator_tunes_its_decision(name, decision, tmp_path):
     assert "held_out" not in model.threshold_rule().needs
     np.testing.assert_array_equal(model.predict_above(X[:9], model.thresholds_), labels[:9])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), labels)
-    save(model, tmp_path / "model.skops")
-    kept = load(tmp_path / "model.skops")
+    save_model(model, tmp_path / "model.skops")
+    kept = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(kept.predict(X), labels)
     np.testing.assert_array_equal(kept.thresholds_, model.thresholds_)
 

@@ -13,7 +13,7 @@ from labelweave._core import native
 from labelweave.inference import Gibbs
 from labelweave.logistic.edges import edge_weights
 from labelweave.logistic.solver import solve
-from labelweave.models.online import OnlineSettings
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 
 # Settings that lead through all kernels of online learning.
@@ -27,7 +27,7 @@ ONLINE = {
 
 def posterior(X, Y, options, n_threads):
     """All numbers of a posterior, and draws from it."""
-    state = OnlineState(X.shape[1], Y.shape[1], settings=OnlineSettings(**options))
+    state = OnlineState(X.shape[1], Y.shape[1], model=ProbitModel.of(**options))
     state.update(np.tile(X, (5, 1)), np.tile(Y, (5, 1)), n_threads)
     arrays = [array.ravel() for array in state.to_arrays()[0].values()]
     drawn = state.sample_labels(X, 3, seed=0, n_threads=n_threads).ravel()

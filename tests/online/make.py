@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from labelweave.models.online.settings import ProbitModel
+
 
 def stream(n=300, n_features=30, n_labels=5, density=0.2, seed=0):
     """Return sparse rows of unit length and labels that depend on them."""
@@ -19,10 +21,15 @@ def stream(n=300, n_features=30, n_labels=5, density=0.2, seed=0):
     return sp.csr_matrix(dense), Y.astype(np.int8)
 
 
+def varied(model, **values):
+    """Return a model with other values, among them those of its settings."""
+    return ProbitModel.of(**model.as_dict() | values)
+
+
 def same(a, b):
     """Assert that two states are equal to the last bit."""
-    (left, left_settings), (right, right_settings) = a.to_arrays(), b.to_arrays()
-    assert left_settings == right_settings
+    (left, left_model), (right, right_model) = a.to_arrays(), b.to_arrays()
+    assert left_model == right_model
     assert left.keys() == right.keys()
     for name in left:
         np.testing.assert_array_equal(left[name], right[name], err_msg=name)

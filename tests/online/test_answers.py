@@ -10,16 +10,16 @@ import scipy.sparse as sp
 from scipy.special import expit, log_ndtr, logsumexp, ndtr
 from scipy.stats import kstest, norm
 
-from labelweave.models.online import OnlineSettings
-from labelweave.models.online.calibration import CalibrationMap, Latent
+from labelweave.models.online.calibration import CalibrationMap, Latent, categorical_log_odds
 from labelweave.models.online.classifier import bias_mixture
-from labelweave.models.online.state import OnlineState, categorical_log_odds
+from labelweave.models.online.settings import ProbitModel
+from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 
 KINDS = {
-    "coupled": OnlineSettings(),
-    "independent": OnlineSettings(coupled=False),
-    "drift": OnlineSettings(forgetting=0.01),
+    "coupled": ProbitModel(),
+    "independent": ProbitModel.of(coupled=False),
+    "drift": ProbitModel.of(forgetting=0.01),
 }
 each = pytest.mark.parametrize("kind", KINDS)
 
@@ -27,7 +27,7 @@ each = pytest.mark.parametrize("kind", KINDS)
 @pytest.fixture
 def learned(kind):
     X, Y = stream(n=200, n_labels=20)
-    state = OnlineState(X.shape[1], 20, settings=KINDS[kind])
+    state = OnlineState(X.shape[1], 20, model=KINDS[kind])
     state.update(X, Y)
     return state, X
 
@@ -66,7 +66,7 @@ def test_drawn_models_are_the_same_for_all_batches_and_threads(learned, kind):
 
 def test_weights_are_drawn_from_independent_normal_distributions():
     """One feature a row shows one weight: its sign against a bias that is all but known."""
-    state = OnlineState(400, 8, settings=OnlineSettings(bias_variance=1e-15, label_offset=0.0))
+    state = OnlineState(400, 8, model=ProbitModel.of(bias_variance=1e-15, label_offset=0.0))
     X = sp.identity(400, format="csr")
     above = state.sample_labels(X, 200, seed=5)  # weights are N(0, 1), the bias 0
     assert above.mean() == pytest.approx(0.5, abs=3 / np.sqrt(above.size))
@@ -178,8 +178,8 @@ def test_log_odds_are_those_of_the_probabilities(likelihood, calibrate):
     X, Y = stream()
     if likelihood == "multiclass":
         Y = np.eye(5, dtype=np.int8)[np.asarray(X.sum(axis=1)).ravel().argsort().argsort() % 5]
-    settings = OnlineSettings(likelihood=likelihood, calibrate=calibrate)
-    state = OnlineState(X.shape[1], 5, settings=settings)
+    settings = ProbitModel.of(likelihood=likelihood, calibrate=calibrate)
+    state = OnlineState(X.shape[1], 5, model=settings)
     state.update(X, Y)
     np.testing.assert_allclose(expit(state.log_odds(X)), state.probabilities(X), atol=1e-12)
 

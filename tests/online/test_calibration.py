@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,12 +13,12 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from labelweave import BayesianOnlineClassifier, BinaryRelevance, load
-from labelweave.models.online import OnlineSettings
 from labelweave.models.online.calibration import Calibration, prequential_rows
-from labelweave.models.online.merge import merge_states
+from labelweave.models.online.evidence import merge_states
 from labelweave.models.online.rows import csr_batches, row_lengths
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
-from tests.online.make import same, stream
+from tests.online.make import same, stream, varied
 
 
 def dense(n=1200, n_features=40, n_labels=4, seed=0):
@@ -65,8 +64,8 @@ def test_real_measurements(shared_data, name):
 @given(st.lists(st.integers(1, 700), min_size=1, max_size=6), st.sampled_from([0.0, 0.01]))
 def test_batches_and_threads_do_not_matter(sizes, forgetting):
     X, Y = dense()
-    options = OnlineSettings(forgetting=forgetting)
-    whole, parts = (OnlineState(40, 4, settings=options) for _ in range(2))
+    options = ProbitModel.of(forgetting=forgetting)
+    whole, parts = (OnlineState(40, 4, model=options) for _ in range(2))
     whole.update(sp.csr_matrix(X), Y, 3)
     ends = np.unique(np.minimum([0, *np.cumsum(sizes), 1200], 1200))
     for first, last in pairwise(ends.tolist()):
@@ -78,9 +77,9 @@ def test_batches_and_threads_do_not_matter(sizes, forgetting):
 def test_the_unit_of_measurement_does_not_matter():
     """Multiplying all features by a power of two changes no probability."""
     X, Y = dense(n=300)
-    expected = BayesianOnlineClassifier(shuffle=False).fit(X, Y).predict_proba(X)
+    expected = BayesianOnlineClassifier().partial_fit(X, Y).predict_proba(X)
     for unit in (2.0**-40, 2.0**40):
-        model = BayesianOnlineClassifier(shuffle=False).fit(X * unit, Y)
+        model = BayesianOnlineClassifier().partial_fit(X * unit, Y)
         np.testing.assert_allclose(model.predict_proba(X * unit), expected, rtol=1e-12)
         rows = X * unit / model.state_.row_length
         score = rows @ model.mean_.astype(np.float64) + model.state_.offset_mean
@@ -89,9 +88,7 @@ def test_the_unit_of_measurement_does_not_matter():
 
 def test_rows_of_unit_length_are_learned_as_they_are():
     X, Y = stream()
-    states = [
-        OnlineState(30, 5, settings=OnlineSettings(scale_rows=flag)) for flag in (True, False)
-    ]
+    states = [OnlineState(30, 5, model=ProbitModel.of(scale_rows=flag)) for flag in (True, False)]
     for state in states:
         state.update(X, Y)
     np.testing.assert_allclose(states[0].mean, states[1].mean, rtol=1e-4, atol=1e-5)
@@ -172,8 +169,8 @@ def test_which_rows_are_predicted_first():
 def test_trials_are_predictions_of_the_rows_before(likelihood, coupled, forgetting):
     """Counts are those of a model that is asked before each row, up to what the row forgets."""
     X, Y = stream(n=60)
-    options = OnlineSettings(likelihood=likelihood, coupled=coupled, forgetting=forgetting)
-    state, asked = (OnlineState(30, 5, settings=options) for _ in range(2))
+    options = ProbitModel.of(likelihood=likelihood, coupled=coupled, forgetting=forgetting)
+    state, asked = (OnlineState(30, 5, model=options) for _ in range(2))
     state.update(X, Y)
     expected = Calibration()
     expected.grow(5)
@@ -220,12 +217,12 @@ def test_shards_of_different_units_are_merged():
 
 def test_published_settings_are_the_published_formula():
     X, Y = stream()
-    published = OnlineSettings(
+    published = ProbitModel.of(
         noise=0.01, prior_variance=1.0, label_offset=0.0, scale_rows=False, calibrate=False
     )
-    state = OnlineState(30, 5, settings=published)
+    state = OnlineState(30, 5, model=published)
     state.update(X, Y)
     np.testing.assert_array_equal(state.probabilities(X), state.posterior_probabilities(X))
-    other = OnlineState(30, 5, settings=replace(published, calibrate=True))
+    other = OnlineState(30, 5, model=varied(published, calibrate=True))
     other.update(X, Y)
     np.testing.assert_array_equal(state.mean, other.mean)

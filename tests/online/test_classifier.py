@@ -8,13 +8,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import f1_score
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import scale
 
-from labelweave import BayesianOnlineClassifier, load, persistence
-from labelweave.data.load import load_yeast
+from labelweave import BayesianOnlineClassifier, OnlineSettings, load, persistence
 from labelweave.decision import ClassMassNormalization, FixedThreshold, HammingLoss
 from labelweave.joint import IndependentJoint, MixtureJoint
+from labelweave.models.methods import make_method
 from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 
@@ -22,8 +22,8 @@ X, Y = stream(n=240)
 
 
 @pytest.mark.parametrize("options", [{}, {"coupled": False}, {"forgetting": 0.01}])
-def test_batches_are_the_same_as_rows_and_as_an_unshuffled_fit(options):
-    whole = BayesianOnlineClassifier(shuffle=False, **options).fit(X, Y)
+def test_batches_are_the_same_as_rows(options):
+    whole = BayesianOnlineClassifier(**options).partial_fit(X, Y)
     by_batch = BayesianOnlineClassifier(n_jobs=2, **options)
     for first in range(0, 240, 50):
         by_batch.partial_fit(X[first : first + 50], Y[first : first + 50])
@@ -41,7 +41,7 @@ def test_a_shuffled_pass_depends_on_the_seed_not_on_the_order_of_rows():
     same(first.state_, BayesianOnlineClassifier(random_state=1).fit(X[order], Y[order]).state_)
     other = BayesianOnlineClassifier(random_state=2).fit(X, Y)
     assert (other.mean_ != first.mean_).any()
-    unshuffled = BayesianOnlineClassifier(shuffle=False).fit(X, Y)
+    unshuffled = BayesianOnlineClassifier().partial_fit(X, Y)
     assert (unshuffled.mean_ != first.mean_).any()
 
 
@@ -112,23 +112,26 @@ def test_a_failed_batch_leaves_the_model_as_it_was():
 
 
 def test_nothing_of_a_failed_fit_reaches_a_stream():
-    model = BayesianOnlineClassifier(noise=-1)
-    with pytest.raises(ValueError, match="noise must be"):
+    model = BayesianOnlineClassifier(forgetting=-1)
+    with pytest.raises(ValueError, match="forgetting must be"):
         model.fit(X, Y)
-    model.set_params(noise=0.25).partial_fit(X[:, :20], Y[:, :3])
+    model.set_params(forgetting=0.0).partial_fit(X[:, :20], Y[:, :3])
     same(model.state_, BayesianOnlineClassifier().partial_fit(X[:, :20], Y[:, :3]).state_)
-    model.set_params(noise=-1)
-    with pytest.raises(ValueError, match="noise must be"):
+    model.set_params(forgetting=-1)
+    with pytest.raises(ValueError, match="forgetting must be"):
         model.fit(X, Y)
     assert not hasattr(model, "state_")
-    assert model.set_params(noise=0.25).partial_fit(X, Y[:, :2]).n_labels_ == 2
+    assert model.set_params(forgetting=0.0).partial_fit(X, Y[:, :2]).n_labels_ == 2
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"likelihood": "multiclass"}, "exactly one label in every row"),
-        ({"label_ratios": [0.5, 0.5]}, "label_ratios has 2 entries, but there are 5 labels"),
+        (
+            {"settings": OnlineSettings(label_ratios=[0.5, 0.5])},
+            "label_ratios has 2 entries, but there are 5 labels",
+        ),
     ],
 )
 def test_what_only_the_posterior_refuses_leaves_the_model_as_it_was(options, message):
@@ -205,7 +208,7 @@ def test_matched_frequencies_label_the_test_set_as_one():
 
 def test_frequencies_are_matched_where_most_probabilities_are_rounded_to_one():
     """On yeast, the published learner is so sure that hundreds of rows are tied at the top."""
-    data = load_yeast()
+    data = load("yeast")
     rows, truth, quality = scale(data.X), data.Y, []
     for train, test in KFold(5, shuffle=True, random_state=0).split(rows):
         model = BayesianOnlineClassifier.preset("published").fit(rows[train], truth[train])
@@ -242,7 +245,7 @@ def test_decisions(decision):
 
 
 def test_the_seed_chooses_the_models_that_are_drawn():
-    model = BayesianOnlineClassifier(decision="sample", shuffle=False)
+    model = BayesianOnlineClassifier(decision="sample")
     first = model.fit(X, Y).predict(X)
     np.testing.assert_array_equal(clone(model).fit(X, Y).predict(X), first)
 
@@ -253,13 +256,30 @@ def test_bad_parameters_are_named():
         ("passes", 0, "passes must be a whole number of at least 1"),
         ("passes", True, "passes must be"),
         ("forgetting", -0.1, "forgetting must be a number from 0"),
-        ("prior_variance", 0, "prior_variance must be"),
+        ("settings", {"noise": 0.1}, "settings must be OnlineSettings or None"),
     ):
         model = BayesianOnlineClassifier(**{name: value})
         with pytest.raises(ValueError, match=message):
             model.fit(X, Y)
     with pytest.raises(ValueError, match="sample_weight must be whole numbers"):
         BayesianOnlineClassifier().fit(X, Y, sample_weight=np.full(240, 0.5))
+
+
+def test_settings_are_parameters():
+    model = BayesianOnlineClassifier()
+    assert model.get_params()["settings__noise"] == 0.25
+    assert model.settings is None
+    search = GridSearchCV(
+        model, {"settings__noise": [0.1, 5.0], "coupled": [True, False]}, scoring="f1_micro", cv=2
+    )
+    best = search.fit(X.toarray(), Y).best_estimator_
+    assert best.state_.settings.noise == best.settings.noise == 0.1
+    with pytest.raises(ValueError, match="noise must be a number"):
+        model.set_params(settings__noise=-1)
+    made = make_method("bomc-ind-sample(noise=0.1, beta=2)")
+    assert (made.settings.noise, made.decision.beta, made.coupled) == (0.1, 2, False)
+    published = make_method("bomc-cmn(preset='published', noise=0.1)").settings
+    assert (published.noise, published.prior_variance) == (0.1, 1.0)
 
 
 def test_joints():
@@ -277,8 +297,8 @@ def test_joints():
 
 def test_a_stream_goes_on_after_a_file(tmp_path):
     model = BayesianOnlineClassifier(forgetting=0.01).partial_fit(X[:100], Y[:100])
-    persistence.save(model, tmp_path / "model.skops")
-    again = persistence.load(tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
+    again = persistence.load_model(tmp_path / "model.skops")
     for one in (model, again):
         one.partial_fit(X[100:], Y[100:])
     same(model.state_, again.state_)
@@ -293,7 +313,7 @@ def test_a_posterior_from_elsewhere():
     np.testing.assert_array_equal(model.predict(X), twin.predict(X))
     assert list(model.label_names_in_) == list("abcde")
     with pytest.raises(ValueError, match="other settings"):
-        BayesianOnlineClassifier(noise=1.0).adopt(state)
+        BayesianOnlineClassifier(settings=OnlineSettings(noise=1.0)).adopt(state)
     with pytest.raises(ValueError, match="each of the 5 labels"):
         BayesianOnlineClassifier().adopt(state, ("a",))
 
@@ -324,7 +344,7 @@ def test_labels_recorded_wrongly_harm_less_if_expected():
     for coupled in (True, False):
         expecting = right(coupled=coupled, flip_probability=0.15)
         assert expecting > right(coupled=coupled) + 0.01
-        assert expecting > right(coupled=coupled, margin=0.0) + 0.01
+        assert expecting > right(coupled=coupled, settings=OnlineSettings(margin=0.0)) + 0.01
 
 
 @pytest.mark.parametrize("coupled", [True, False])
@@ -335,7 +355,8 @@ def test_expecting_wrong_labels_does_not_keep_from_learning(coupled, flip_probab
     rng = np.random.default_rng(7)
     rows = rng.normal(size=(48, 5))
     labels = (rows @ rng.normal(size=(5, 4)) > 0).astype(np.int8)
-    options = {"coupled": coupled, "scale_rows": scale_rows, "decision": "hamming", "passes": 2}
+    settings = OnlineSettings(scale_rows=scale_rows)
+    options = {"coupled": coupled, "settings": settings, "decision": "hamming", "passes": 2}
     trusting, wary = (
         BayesianOnlineClassifier(flip_probability=p, **options).fit(rows, labels)
         for p in (0.0, flip_probability)
@@ -348,22 +369,23 @@ def test_expecting_wrong_labels_does_not_keep_from_learning(coupled, flip_probab
 def test_known_ratios_take_the_place_of_counted_ones():
     ratios = Y.sum(axis=0) / (1 - Y).sum(axis=0)
     counting, knowing, other = (
-        BayesianOnlineClassifier(label_ratios=r).fit(X, Y) for r in (None, ratios, 0.1 * ratios)
+        BayesianOnlineClassifier(settings=OnlineSettings(label_ratios=r)).fit(X, Y)
+        for r in (None, ratios, 0.1 * ratios)
     )
     assert not np.array_equal(counting.mean_, knowing.mean_)
     # Rarer labels have wider margins: their examples pull more.
     assert (other.predict_proba(X) != knowing.predict_proba(X)).all()
     again = clone(knowing).partial_fit(X, Y).partial_fit(X, Y)
-    assert again.settings() == knowing.state_.settings
+    assert again.probit_model() == knowing.state_.model
     with pytest.raises(ValueError, match=r"label_ratios has 5 entries, but there are 4 labels"):
         clone(knowing).fit(X, Y[:, :4])
     with pytest.raises(ValueError, match=r"label_ratios has 5 entries, but there are 6 labels"):
         again.partial_fit(X, np.hstack([Y, Y[:, :1]]))
     with pytest.raises(ValueError, match=r"label_ratios .* skew_margin=True"):
-        BayesianOnlineClassifier(label_ratios=ratios, skew_margin=False).fit(X, Y)
+        OnlineSettings(label_ratios=ratios, skew_margin=False)
     for bad in ([0.5, -1.0], "often", [[1.0]], [np.nan]):
         with pytest.raises(ValueError, match="label_ratios must be positive numbers"):
-            BayesianOnlineClassifier(label_ratios=bad).fit(X, Y)
+            OnlineSettings(label_ratios=bad)
 
 
 @pytest.mark.slow

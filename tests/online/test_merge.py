@@ -9,43 +9,42 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from labelweave import BayesianOnlineClassifier
-from labelweave.models.online import OnlineSettings, merge
-from labelweave.models.online.merge import merge_states
+from labelweave import BayesianOnlineClassifier, OnlineSettings
+from labelweave.models.online import merge
+from labelweave.models.online.evidence import merge_states
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 
-SETTINGS = [OnlineSettings(), OnlineSettings(coupled=False), OnlineSettings(forgetting=1e-3)]
+MODELS = [ProbitModel(), ProbitModel.of(coupled=False), ProbitModel.of(forgetting=1e-3)]
 
 
-def shards(X, Y, k, settings, start=None):
+def shards(X, Y, k, model, start=None):
     states = []
     for i in range(k):
-        state = (
-            OnlineState(X.shape[1], Y.shape[1], settings=settings) if not start else start.copy()
-        )
+        state = OnlineState(X.shape[1], Y.shape[1], model=model) if not start else start.copy()
         state.update(X[i::k], Y[i::k])
         states.append(state)
     return states
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_the_order_of_shards_does_not_matter(settings):
+@pytest.mark.parametrize("model", MODELS)
+def test_the_order_of_shards_does_not_matter(model):
     X, Y = stream(n=240)
-    states = shards(X, Y, 4, settings)
+    states = shards(X, Y, 4, model)
     first = merge_states(states)
     for order in permutations(range(4)):
         same(merge_states([states[i] for i in order]), first)
 
 
-@pytest.mark.parametrize("settings", SETTINGS[:2])
+@pytest.mark.parametrize("model", MODELS[:2])
 @pytest.mark.parametrize("k", [2, 5])
-def test_shards_come_close_to_one_pass(settings, k):
+def test_shards_come_close_to_one_pass(model, k):
     X, Y = stream(n=3000, n_features=40, seed=1)
     test, truth = X[2000:], Y[2000:]
-    whole = OnlineState(40, 5, settings=settings)
+    whole = OnlineState(40, 5, model=model)
     whole.update(X[:2000], Y[:2000])
-    merged = merge_states(shards(X[:2000], Y[:2000], k, settings))
+    merged = merge_states(shards(X[:2000], Y[:2000], k, model))
     assert merged.n_rows == 2000
     np.testing.assert_array_equal(merged.positives, whole.positives)
     np.testing.assert_array_equal(merged.observed, whole.observed)
@@ -59,7 +58,7 @@ def test_shards_come_close_to_one_pass(settings, k):
 
 def test_one_state_is_merged_into_itself():
     X, Y = stream(n=60)
-    state = shards(X, Y, 1, OnlineSettings())[0]
+    state = shards(X, Y, 1, ProbitModel())[0]
     merged = merge_states([state])
     np.testing.assert_allclose(merged.mean, state.mean, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(merged.variance, state.variance, rtol=1e-5)
@@ -69,7 +68,7 @@ def test_one_state_is_merged_into_itself():
 def test_evidence_adds_to_a_common_start():
     """What all shards knew before counts once."""
     X, Y = stream(n=200)
-    start = shards(X[:100], Y[:100], 1, OnlineSettings())[0]
+    start = shards(X[:100], Y[:100], 1, ProbitModel())[0]
     silent = merge_states([start.copy(), start.copy()], prior=start)
     np.testing.assert_allclose(silent.mean, start.mean, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(silent.variance, start.variance, rtol=1e-5)
@@ -82,8 +81,8 @@ def test_evidence_adds_to_a_common_start():
 
 def test_shards_that_know_different_features_and_labels():
     X, Y = stream(n=100)
-    options = OnlineSettings(scale_rows=False)
-    small, large = OnlineState(10, 2, settings=options), OnlineState(30, 5, settings=options)
+    options = ProbitModel.of(scale_rows=False)
+    small, large = OnlineState(10, 2, model=options), OnlineState(30, 5, model=options)
     small.update(X[:50, :10], Y[:50, :2])
     large.update(X[50:], Y[50:])
     merged = merge_states([small, large])
@@ -106,7 +105,7 @@ def test_models_are_merged_with_their_labels():
 def test_what_cannot_be_merged():
     X, Y = stream(n=20)
     model = BayesianOnlineClassifier().partial_fit(X, Y)
-    other = BayesianOnlineClassifier(noise=0.5).partial_fit(X, Y)
+    other = BayesianOnlineClassifier(settings=OnlineSettings(noise=0.5)).partial_fit(X, Y)
     with pytest.raises(ValueError, match="nothing to merge"):
         merge()
     with pytest.raises(ValueError, match="the same parameters"):

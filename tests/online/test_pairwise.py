@@ -10,9 +10,11 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import label_ranking_loss
 
 from labelweave import BayesianOnlineClassifier
-from labelweave.models.online import OnlineSettings, pairwise
-from labelweave.models.online.merge import merge_states
-from labelweave.models.online.state import OnlineState, categorical_joint
+from labelweave.models.online import pairwise
+from labelweave.models.online.classifier import categorical_joint
+from labelweave.models.online.evidence import merge_states
+from labelweave.models.online.settings import ProbitModel
+from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 from tests.reference.pairwise import integrate, propagate
 
@@ -62,10 +64,10 @@ def test_rows_of_one_sort_tell_nothing():
 
 def test_a_row_moves_weights_as_it_moves_scores():
     """One feature with the value 1 and no noise: the weight is the score."""
-    options = OnlineSettings(
+    options = ProbitModel.of(
         likelihood="pairwise", noise=0.0, label_offset=0.0, prior_variance=1.0, skew_margin=False
     )
-    state = OnlineState(1, 3, settings=options)
+    state = OnlineState(1, 3, model=options)
     labels = np.array([1, 0, 0], dtype=np.int8)
     state.update(np.ones((1, 1)), labels[None])
     mean, variance = propagate(np.zeros(3), np.ones(3), labels, np.ones(3))
@@ -77,8 +79,8 @@ def test_a_row_moves_weights_as_it_moves_scores():
 @pytest.mark.parametrize("forgetting", [0.0, 0.01])
 def test_batches_growth_and_checkpoints(likelihood, forgetting):
     X, Y = one_of_each(80)
-    options = OnlineSettings(likelihood=likelihood, forgetting=forgetting)
-    whole, parts = OnlineState(30, 5, settings=options), OnlineState(settings=options)
+    options = ProbitModel.of(likelihood=likelihood, forgetting=forgetting)
+    whole, parts = OnlineState(30, 5, model=options), OnlineState(model=options)
     whole.update(X, Y, 2)
     parts.grow(30, 5)
     for first in range(0, 80, 37):
@@ -117,7 +119,7 @@ def test_compared_labels_are_ranked_as_well_as_those_above_a_bias():
     X, Y = stream(n=600)
     loss = {}
     for likelihood in ("bias", "pairwise"):
-        state = OnlineState(30, 5, settings=OnlineSettings(likelihood=likelihood))
+        state = OnlineState(30, 5, model=ProbitModel.of(likelihood=likelihood))
         state.update(X[:400], Y[:400])
         loss[likelihood] = label_ranking_loss(Y[400:], state.moments(X[400:])[0])
     assert loss["pairwise"] < loss["bias"] + 0.02
@@ -138,8 +140,8 @@ def test_one_label_of_many():
 def test_bad_input_is_named():
     X, Y = stream(n=20)
     with pytest.raises(ValueError, match="likelihood must be 'bias', "):
-        OnlineSettings(likelihood="none")
+        ProbitModel.of(likelihood="none")
     with pytest.raises(ValueError, match="coupled must be True"):
-        OnlineSettings(likelihood="pairwise", coupled=False)
+        ProbitModel.of(likelihood="pairwise", coupled=False)
     with pytest.raises(ValueError, match=r"exactly one label in every row.*pairwise"):
         BayesianOnlineClassifier(likelihood="multiclass").fit(X, Y)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelweave.models.online import OnlineSettings
-from labelweave.models.online.merge import merge_states
+from labelweave.models.online.evidence import merge_states
 from labelweave.models.online.partitions import (
     Others,
     calibrate,
@@ -17,13 +16,14 @@ from labelweave.models.online.partitions import (
     learn_partition,
     posterior_of,
 )
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from tests.online.make import stream
 
-SETTINGS = [
-    OnlineSettings(),
-    OnlineSettings(coupled=False, scale_rows=False),
-    OnlineSettings(likelihood="pairwise"),
+MODELS = [
+    ProbitModel(),
+    ProbitModel.of(coupled=False, scale_rows=False),
+    ProbitModel.of(likelihood="pairwise"),
 ]
 
 
@@ -31,8 +31,8 @@ def parts_of(X, Y, k):
     return [(X[i::k], Y[i::k]) for i in range(k)]
 
 
-def learned(X, Y, k, settings):
-    return [learn_partition(part, settings, n_sampled=20) for part in parts_of(X, Y, k)]
+def learned(X, Y, k, model):
+    return [learn_partition(part, model, n_sampled=20) for part in parts_of(X, Y, k)]
 
 
 def assert_close(one, other, tolerance=2e-5):
@@ -44,45 +44,45 @@ def assert_close(one, other, tolerance=2e-5):
     np.testing.assert_array_equal(one.positives, other.positives)
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("model", MODELS)
 @settings(max_examples=15)
 @given(n_parts=st.integers(1, 4), seed=st.integers(0, 99))
-def test_sites_add_up_to_the_merged_posterior(settings, n_parts, seed):
+def test_sites_add_up_to_the_merged_posterior(model, n_parts, seed):
     # Comparisons of labels are learned in plain Python.
-    n = 60 if settings.likelihood == "bias" else 12
+    n = 60 if model.likelihood == "bias" else 12
     X, Y = stream(n=n, n_features=12, n_labels=3, seed=seed)
     states = []
     for part in parts_of(X, Y, n_parts):
-        states.append(OnlineState(12, 3, settings=settings))
+        states.append(OnlineState(12, 3, model=model))
         states[-1].update(*part)
-    sites = [part.site for part in learned(X, Y, n_parts, settings)]
-    posterior, labels = posterior_of(sites, settings, 12)
+    sites = [part.site for part in learned(X, Y, n_parts, model)]
+    posterior, labels = posterior_of(sites, model, 12)
     assert labels == (0, 1, 2)
     assert_close(posterior, merge_states(states))
 
 
 @pytest.mark.parametrize("coupled", [True, False])
 def test_parts_may_bring_features_and_labels_that_earlier_ones_lack(coupled):
-    settings = OnlineSettings(coupled=coupled)
+    model = ProbitModel.of(coupled=coupled)
     X, Y = stream(n=90, n_features=300, n_labels=70)
     states, sites = [], []
     for number, (n_features, n_labels) in enumerate([(20, 2), (300, 70), (100, 66)]):
         rows = slice(30 * number, 30 * number + 30)
         part = X[rows, :n_features], Y[rows, :n_labels]
-        sites.append(learn_partition(part, settings).site)
-        states.append(OnlineState(n_features, n_labels, settings=settings))
+        sites.append(learn_partition(part, model).site)
+        states.append(OnlineState(n_features, n_labels, model=model))
         states[-1].update(*part)
-    posterior, labels = posterior_of(sites, settings, 300)
+    posterior, labels = posterior_of(sites, model, 300)
     assert labels == tuple(range(70))
     assert_close(posterior, merge_states(states))
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_a_cavity_is_the_posterior_of_the_other_parts(settings):
+@pytest.mark.parametrize("model", MODELS)
+def test_a_cavity_is_the_posterior_of_the_other_parts(model):
     X, Y = stream(n=90, n_features=12, n_labels=3)
-    sites = [part.site for part in learned(X, Y, 3, settings)]
-    posterior, labels = posterior_of(sites, settings, 12)
-    others, _ = posterior_of(sites[1:], settings, 12)
+    sites = [part.site for part in learned(X, Y, 3, model)]
+    posterior, labels = posterior_of(sites, model, 12)
+    others, _ = posterior_of(sites[1:], model, 12)
     without = cavity(posterior, labels, sites[0])
     features = sites[0].features
     for name in ("mean", "variance"):
@@ -96,9 +96,9 @@ def test_a_cavity_is_the_posterior_of_the_other_parts(settings):
 
 def test_labels_may_be_numbered_in_any_order():
     X, Y = stream(n=90, n_features=12, n_labels=3)
-    settings = OnlineSettings(coupled=False)
-    first, second, third = (part.site for part in learned(X, Y, 3, settings))
-    expected, _ = posterior_of([first, second, third], settings, 12)
+    model = ProbitModel.of(coupled=False)
+    first, second, third = (part.site for part in learned(X, Y, 3, model))
+    expected, _ = posterior_of([first, second, third], model, 12)
     order = [2, 0, 1]
     turned = replace(
         second,
@@ -111,7 +111,7 @@ def test_labels_may_be_numbered_in_any_order():
             for name, array in second.counts.items()
         },
     )
-    found, labels = posterior_of([first, turned, third], settings, 12)
+    found, labels = posterior_of([first, turned, third], model, 12)
     assert labels == (0, 1, 2)
     np.testing.assert_array_equal(found.mean, expected.mean)
     np.testing.assert_array_equal(found.positives, expected.positives)
@@ -128,11 +128,11 @@ def test_labels_may_be_numbered_in_any_order():
 def test_a_part_that_lacks_labels_says_nothing_about_them():
     X, Y = stream(n=60, n_features=12, n_labels=3)
     whole, half = (
-        learn_partition((X, Y), OnlineSettings()),
-        learn_partition((X, Y[:, :2]), OnlineSettings()),
+        learn_partition((X, Y), ProbitModel()),
+        learn_partition((X, Y[:, :2]), ProbitModel()),
     )
-    posterior, labels = posterior_of([half.site, whole.site], OnlineSettings(), 12)
-    alone, _ = posterior_of([whole.site], OnlineSettings(), 12)
+    posterior, labels = posterior_of([half.site, whole.site], ProbitModel(), 12)
+    alone, _ = posterior_of([whole.site], ProbitModel(), 12)
     assert labels == (0, 1, 2)
     # But for the constant feature, a label's weights are its own.
     np.testing.assert_allclose(posterior.mean[:, 2], alone.mean[:, 2], rtol=1e-5, atol=1e-6)
@@ -141,7 +141,7 @@ def test_a_part_that_lacks_labels_says_nothing_about_them():
 
 def test_a_damped_site_moves_by_one_over_the_parts_that_know_a_feature():
     X, Y = stream(n=90, n_features=12, n_labels=3)
-    old, new, _ = (part.site for part in learned(X, Y, 3, OnlineSettings(scale_rows=False)))
+    old, new, _ = (part.site for part in learned(X, Y, 3, ProbitModel.of(scale_rows=False)))
     np.testing.assert_array_equal(
         damped(old, new, np.ones(12, int), 1, coupled=True).precision, new.precision
     )
@@ -155,9 +155,9 @@ def test_a_damped_site_moves_by_one_over_the_parts_that_know_a_feature():
 
 def test_the_bias_of_a_label_that_was_alone_stays_its_own():
     X, Y = stream(n=60, n_features=12, n_labels=3)
-    settings = OnlineSettings(coupled=False)
-    old = learn_partition((X, Y[:, :1]), settings).site
-    new = learn_partition((X, Y), settings).site
+    model = ProbitModel.of(coupled=False)
+    old = learn_partition((X, Y[:, :1]), model).site
+    new = learn_partition((X, Y), model).site
     moved = damped(old, new, np.full(12, 2), 2, coupled=False)
     np.testing.assert_allclose(moved.biases[:, 1:], new.biases[:, 1:] / 2)
     np.testing.assert_allclose(moved.biases[:, :1], (old.biases + new.biases[:, :1]) / 2)
@@ -166,10 +166,10 @@ def test_the_bias_of_a_label_that_was_alone_stays_its_own():
 def test_a_thousand_parts_lose_little_to_rounding():
     """Equal parts are the worst case: all sums are rounded the same way."""
     X, Y = stream(n=40, n_features=12, n_labels=3)
-    settings = OnlineSettings(scale_rows=False, calibrate=False)
-    site = learn_partition((X, Y), settings).site
-    posterior, _ = posterior_of([site] * 1000, settings, 12)
-    precision = 1000 * site.precision[1:].astype(float) + 1 / settings.prior_variance
+    model = ProbitModel.of(scale_rows=False, calibrate=False)
+    site = learn_partition((X, Y), model).site
+    posterior, _ = posterior_of([site] * 1000, model, 12)
+    precision = 1000 * site.precision[1:].astype(float) + 1 / model.settings.prior_variance
     mean = 1000 * site.precision_mean[1:].astype(float) / precision
     np.testing.assert_allclose(posterior.variance[site.features], 1 / precision, rtol=1e-4)
     np.testing.assert_allclose(posterior.mean[site.features], mean, rtol=1e-4, atol=1e-6)
@@ -178,35 +178,35 @@ def test_a_thousand_parts_lose_little_to_rounding():
 def test_a_further_round_begins_from_what_the_others_know():
     """One part that begins from another is the stream of both."""
     X, Y = stream(n=120, n_features=12, n_labels=3)
-    settings = OnlineSettings(scale_rows=False, calibrate=False)
-    first = learn_partition((X[:60], Y[:60]), settings).site
-    second = learn_partition((X[60:], Y[60:]), settings).site
-    posterior, labels = posterior_of([first, second], settings, 12)
-    again = learn_partition((X[60:], Y[60:]), settings, Others(posterior, labels, second)).site
-    both, _ = posterior_of([first, again], settings, 12)
-    whole = OnlineState(12, 3, settings=settings)
+    model = ProbitModel.of(scale_rows=False, calibrate=False)
+    first = learn_partition((X[:60], Y[:60]), model).site
+    second = learn_partition((X[60:], Y[60:]), model).site
+    posterior, labels = posterior_of([first, second], model, 12)
+    again = learn_partition((X[60:], Y[60:]), model, Others(posterior, labels, second)).site
+    both, _ = posterior_of([first, again], model, 12)
+    whole = OnlineState(12, 3, model=model)
     whole.update(X, Y)
     assert_close(both, whole, 2e-4)
 
 
 def test_a_part_that_changed_between_rounds_is_refused():
     X, Y = stream(n=60, n_features=12, n_labels=3)
-    settings = OnlineSettings()
-    site = learn_partition((X, Y), settings).site
-    posterior, labels = posterior_of([site], settings, 12)
+    model = ProbitModel()
+    site = learn_partition((X, Y), model).site
+    posterior, labels = posterior_of([site], model, 12)
     changed = X.toarray()
     changed[:, 3:9] = 0
     with pytest.raises(ValueError, match="has changed since the round before"):
-        learn_partition((changed, Y), settings, Others(posterior, labels, site))
+        learn_partition((changed, Y), model, Others(posterior, labels, site))
 
 
 def test_rows_that_other_parts_predict_calibrate_the_posterior():
     X, Y = stream(n=3000, n_features=40, seed=1)
     parts = [
-        learn_partition(part, OnlineSettings(), n_sampled=100)
+        learn_partition(part, ProbitModel(), n_sampled=100)
         for part in parts_of(X[:2000], Y[:2000], 20)
     ]
-    state, labels = posterior_of([part.site for part in parts], OnlineSettings(), 40)
+    state, labels = posterior_of([part.site for part in parts], ProbitModel(), 40)
 
     def loss():
         p = state.probabilities(X[2000:])

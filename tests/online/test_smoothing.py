@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.models.online import OnlineSettings, drifted, smooth
-from labelweave.models.online.merge import smoothed_moments
+from labelweave.models.online import drifted, smooth
+from labelweave.models.online.evidence import smoothed_moments
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from tests.online.make import same, stream
 
@@ -48,7 +49,7 @@ def test_gaussian_observations_are_smoothed_exactly(observed, prior, drift):
 
 def periods(drift, options, n_periods=4):
     X, Y = stream(n=400)
-    states, state = [], OnlineState(30, 5, settings=options)
+    states, state = [], OnlineState(30, 5, model=options)
     for part in np.array_split(np.arange(400), n_periods):
         state.update(X[part], Y[part])
         states.append(state)
@@ -58,7 +59,7 @@ def periods(drift, options, n_periods=4):
 
 @pytest.mark.parametrize("coupled", [True, False])
 def test_states_are_smoothed_weight_by_weight(coupled):
-    options = OnlineSettings(coupled=coupled, scale_rows=False)
+    options = ProbitModel.of(coupled=coupled, scale_rows=False)
     states = periods(0.02, options)
     smoothed = smooth(states, 0.02)
     after = states[-1]
@@ -94,7 +95,7 @@ def test_later_rows_help_to_label_earlier_ones():
     """Weights that drift slowly, few rows a period: all periods know more than those before."""
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(20, 3))
-    states, state, rows = [], OnlineState(20, 3, settings=OnlineSettings(margin=0.5)), []
+    states, state, rows = [], OnlineState(20, 3, model=ProbitModel.of(margin=0.5)), []
     for _ in range(8):
         X = rng.normal(size=(40, 20)) / np.sqrt(20)
         weights = weights + 0.1 * rng.normal(size=weights.shape)
@@ -130,7 +131,7 @@ def test_what_cannot_be_smoothed():
     with pytest.raises(ValueError, match="nothing to smooth"):
         smooth([], 0.1)
     with pytest.raises(ValueError, match="the same parameters"):
-        smooth([OnlineState(1, 1), OnlineState(1, 1, settings=OnlineSettings(noise=1.0))], 0.1)
+        smooth([OnlineState(1, 1), OnlineState(1, 1, model=ProbitModel.of(noise=1.0))], 0.1)
     for drift in (-1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="drift must be"):
             drifted(OnlineState(1, 1), drift)

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelweave import BayesianOnlineClassifier, OnlineSettings
 from labelweave.data.row_text import RowStream
-from labelweave.models.online import OnlineSettings, StreamLearner
+from labelweave.models.online import StreamLearner
 from labelweave.models.online.state import OnlineState
 from labelweave.models.online.stream import Checkpoint, LabelColumns, PrequentialF1
 
 LINES = {"batch_lines": 7, "checkpoint_every": 20}
-VARIANTS = [OnlineSettings(), OnlineSettings(coupled=False, forgetting=0.01)]
+VARIANTS = [BayesianOnlineClassifier(), BayesianOnlineClassifier(coupled=False, forgetting=0.01)]
 
 
 def make_text(n=120, L=5, D=12, seed=0, header=False):
@@ -32,16 +33,16 @@ def make_text(n=120, L=5, D=12, seed=0, header=False):
 
 
 def same_posterior(a, b):
-    (arrays, settings), (others, other_settings) = a.to_arrays(), b.to_arrays()
-    assert settings == other_settings
+    (arrays, model), (others, other_model) = a.to_arrays(), b.to_arrays()
+    assert model == other_model
     assert arrays.keys() == others.keys()
     for name in arrays:
         np.testing.assert_array_equal(arrays[name], others[name], err_msg=name)
 
 
-def learned(text, settings=None, stream=None, **options):
+def learned(text, model=None, stream=None, **options):
     learner = StreamLearner(
-        RowStream(io.BytesIO(text.encode()), **(stream or {})), settings, **options
+        RowStream(io.BytesIO(text.encode()), **(stream or {})), model, **options
     )
     learner.run()
     return learner
@@ -89,12 +90,12 @@ class Stop(Exception):  # noqa: N818
     """A kill, as far as one process can act it."""
 
 
-def run_with_stops(path, checkpoint, stops, settings=None, stream=None, **options):
+def run_with_stops(path, checkpoint, stops, model=None, stream=None, **options):
     """Start again after every stop; return the learner that came to the end, and its starts."""
     begun = []
     for stop in [*stops, None]:
         with RowStream(path, **(stream or {})) as rows:
-            learner = StreamLearner(rows, settings, **LINES, checkpoint=checkpoint, **options)
+            learner = StreamLearner(rows, model, **LINES, checkpoint=checkpoint, **options)
             seen = []
 
             def progress(learner, seen=seen, stop=stop):
@@ -171,7 +172,12 @@ def test_another_file_or_other_settings_are_refused(tmp_path):
         RowStream(path) as rows,
         pytest.raises(ValueError, match=r"other settings: noise was 0\.25, is 0\.5"),
     ):
-        StreamLearner(rows, OnlineSettings(noise=0.5), checkpoint=checkpoint, **LINES).run()
+        StreamLearner(
+            rows,
+            BayesianOnlineClassifier(settings=OnlineSettings(noise=0.5)),
+            checkpoint=checkpoint,
+            **LINES,
+        ).run()
     with RowStream(path, skip_bad=True) as rows, pytest.raises(ValueError, match="skip_bad was"):
         StreamLearner(rows, checkpoint=checkpoint, **LINES).run()
     other = tmp_path / "other.svm"
@@ -297,13 +303,13 @@ def test_a_stream_without_labels_or_rows():
 
 def test_a_batch_that_is_refused_leaves_the_learner_as_it_was():
     text = b"0 1:1\n1 2:1\n0,2 1:1 3:1\n"
-    settings = OnlineSettings(likelihood="multiclass")
-    learner = StreamLearner(RowStream(io.BytesIO(text)), settings, batch_lines=2)
+    model = BayesianOnlineClassifier(likelihood="multiclass")
+    learner = StreamLearner(RowStream(io.BytesIO(text)), model, batch_lines=2)
     with pytest.raises(ValueError, match="exactly one label in every row"):
         learner.run()
     assert (learner.n_rows, learner.label_names) == (2, ("0", "1"))
     assert learner.state.sizes == (2, 2)
-    same_posterior(learner.state, learned("0 1:1\n1 2:1\n", settings=settings).state)
+    same_posterior(learner.state, learned("0 1:1\n1 2:1\n", model=model).state)
 
 
 def test_rows_are_checked_before_any_is_learned():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,22 +10,22 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from labelweave.models.online import OnlineSettings
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
-from tests.online.make import same, stream
+from tests.online.make import same, stream, varied
 from tests.reference.online import Reference
 
 SETTINGS = {
-    "coupled": OnlineSettings(),
-    "independent": OnlineSettings(coupled=False),
-    "plain margin": OnlineSettings(skew_margin=False, margin=0.5, noise=0.1),
-    "flips": OnlineSettings(flip_probability=0.05),
-    "independent flips": OnlineSettings(coupled=False, flip_probability=0.05),
-    "flips beyond a margin": OnlineSettings(flip_probability=0.05, margin=0.3),
-    "known ratios": OnlineSettings(label_ratios=[0.02 * 1.01**label for label in range(400)]),
-    "drift": OnlineSettings(forgetting=0.01),
-    "independent drift": OnlineSettings(coupled=False, forgetting=0.01, prior_variance=0.5),
-    "published": OnlineSettings(
+    "coupled": ProbitModel(),
+    "independent": ProbitModel.of(coupled=False),
+    "plain margin": ProbitModel.of(skew_margin=False, margin=0.5, noise=0.1),
+    "flips": ProbitModel.of(flip_probability=0.05),
+    "independent flips": ProbitModel.of(coupled=False, flip_probability=0.05),
+    "flips beyond a margin": ProbitModel.of(flip_probability=0.05, margin=0.3),
+    "known ratios": ProbitModel.of(label_ratios=[0.02 * 1.01**label for label in range(400)]),
+    "drift": ProbitModel.of(forgetting=0.01),
+    "independent drift": ProbitModel.of(coupled=False, forgetting=0.01, prior_variance=0.5),
+    "published": ProbitModel.of(
         noise=0.01,
         prior_variance=1.0,
         bias_variance=1e4,
@@ -35,13 +33,13 @@ SETTINGS = {
         scale_rows=False,
         calibrate=False,
     ),
-    "vague": OnlineSettings(prior_variance=100.0),
+    "vague": ProbitModel.of(prior_variance=100.0),
 }
 each = pytest.mark.parametrize("kind", SETTINGS)
 
 
 def learned(X, Y, kind="coupled", n_threads=1):
-    state = OnlineState(X.shape[1], Y.shape[1], settings=SETTINGS[kind])
+    state = OnlineState(X.shape[1], Y.shape[1], model=SETTINGS[kind])
     state.update(X, Y, n_threads)
     return state
 
@@ -87,7 +85,7 @@ def posterior_on_grid(x, y, options, points=61):
 @pytest.mark.parametrize("y", [0, 1])
 def test_one_label_and_one_row_give_the_moments_of_the_true_posterior(coupled, y):
     """With one label there is one truncation: no approximation but that moments are matched."""
-    options = OnlineSettings(
+    options = ProbitModel.of(
         coupled=coupled,
         skew_margin=False,
         noise=0.3,
@@ -97,9 +95,9 @@ def test_one_label_and_one_row_give_the_moments_of_the_true_posterior(coupled, y
         scale_rows=False,
     )
     x = np.array([0.8, -1.3])
-    state = OnlineState(2, 1, settings=options)
+    state = OnlineState(2, 1, model=options)
     state.update(x[None], np.array([[y]], dtype=np.int8))
-    means, variances = posterior_on_grid(x, y, options)
+    means, variances = posterior_on_grid(x, y, options.settings)
     np.testing.assert_allclose(state.mean[:, 0], means[:2], atol=2e-4)
     np.testing.assert_allclose(state.variance[:, 0], variances[:2], atol=2e-4)
     assert float(np.squeeze(state.bias_mean)) == pytest.approx(means[2], abs=2e-4)
@@ -111,7 +109,7 @@ def test_coupled_labels_come_close_to_the_true_posterior():
 
     Given the bias, labels are independent, so the truth needs only sums over one-dimensional grids.
     """
-    options = OnlineSettings(
+    options = ProbitModel.of(
         skew_margin=False,
         noise=0.2,
         bias_variance=4.0,
@@ -120,12 +118,13 @@ def test_coupled_labels_come_close_to_the_true_posterior():
         scale_rows=False,
     )
     y, x = np.array([1, 0, 0]), 0.9
-    state = OnlineState(1, 3, settings=options)
+    state = OnlineState(1, 3, model=options)
     state.update(np.array([[x]]), y[None].astype(np.int8))
     b, w = np.linspace(-14, 14, 1401), np.linspace(-7, 7, 701)
     sign = np.where(y == 1, 1.0, -1.0)
     likelihood = norm.cdf(
-        (sign[:, None, None] * (x * w[:, None] - b) - options.margin) / options.noise
+        (sign[:, None, None] * (x * w[:, None] - b) - options.settings.margin)
+        / options.settings.noise
     )
     prior = norm.pdf(w)[:, None]
     evidence = np.maximum((likelihood * prior).sum(axis=1), 1e-300)
@@ -143,11 +142,11 @@ def test_coupled_labels_come_close_to_the_true_posterior():
 @pytest.mark.parametrize("forgetting", [0.0, 0.01])
 def test_offsets_are_the_weights_of_a_constant_column(forgetting):
     X, Y = stream(n=400)
-    options = OnlineSettings(label_offset=0.7, forgetting=forgetting, scale_rows=False)
-    state = OnlineState(30, 5, settings=options)
+    options = ProbitModel.of(label_offset=0.7, forgetting=forgetting, scale_rows=False)
+    state = OnlineState(30, 5, model=options)
     state.update(X, Y)
     column = sp.csr_matrix(np.full((400, 1), 0.7))
-    by_hand = OnlineState(31, 5, settings=replace(options, label_offset=0.0))
+    by_hand = OnlineState(31, 5, model=varied(options, label_offset=0.0))
     by_hand.update(sp.hstack([X, column]).tocsr(), Y)
     np.testing.assert_allclose(state.mean, by_hand.mean[:30], atol=1e-4)
     np.testing.assert_allclose(state.offset_mean, 0.7 * by_hand.mean[30], atol=1e-4)
@@ -162,7 +161,7 @@ def test_offsets_are_the_weights_of_a_constant_column(forgetting):
 def test_labels_with_biases_of_their_own_have_no_offset():
     X, Y = stream()
     learned_with = [
-        OnlineState(30, 5, settings=OnlineSettings(coupled=False, label_offset=offset))
+        OnlineState(30, 5, model=ProbitModel.of(coupled=False, label_offset=offset))
         for offset in (0.0, 3.0)
     ]
     for state in learned_with:
@@ -184,7 +183,7 @@ def test_labels_with_biases_of_their_own_have_no_offset():
 def test_batches_of_any_size_give_the_same_bits(kind, n, sizes):
     X, Y = stream(n=n)
     whole = learned(X, Y, kind)
-    parts = OnlineState(X.shape[1], Y.shape[1], settings=SETTINGS[kind])
+    parts = OnlineState(X.shape[1], Y.shape[1], model=SETTINGS[kind])
     first = 0
     while first < X.shape[0]:
         size = sizes[first % len(sizes)]
@@ -224,7 +223,7 @@ def test_features_and_labels_that_come_later(kind):
     labels = Y.copy()
     labels[:60, 3:] = -1
     whole = learned(sp.csr_matrix(early), labels, kind)
-    growing = OnlineState(40, 3, settings=SETTINGS[kind])
+    growing = OnlineState(40, 3, model=SETTINGS[kind])
     growing.update(early[:60, :40], labels[:60, :3])
     for n_features, n_labels in ((41, 3), (50, 17), (55, 66), (60, 70)):
         growing.grow(n_features, n_labels)
@@ -248,7 +247,7 @@ def test_unknown_labels_teach_nothing():
     X, Y = stream(n=50)
     state = learned(X, np.full_like(Y, -1))
     assert (state.mean == 0).all()
-    assert (state.variance == SETTINGS["coupled"].prior_variance).all()
+    assert (state.variance == SETTINGS["coupled"].settings.prior_variance).all()
     assert (float(state.bias_mean), float(state.bias_variance)) == (0.0, pytest.approx(1.0))
 
 
@@ -274,8 +273,8 @@ NUMBERS = st.one_of(st.just(0.0), st.floats(-10, 10), LARGE, st.sampled_from([1e
     variance=st.sampled_from([1e-15, 1.0, 1e15]),
 )
 def test_no_scale_and_no_order_breaks_it(rows, labels, kind, noise, variance):
-    options = replace(SETTINGS[kind], noise=noise, prior_variance=variance)
-    state = OnlineState(4, 3, settings=options)
+    options = varied(SETTINGS[kind], noise=noise, prior_variance=variance)
+    state = OnlineState(4, 3, model=options)
     for _ in range(3):
         state.update(rows, labels)
         check_sound(state, rows)
@@ -305,8 +304,8 @@ def test_contradictions_do_not_break_it():
 def test_forgetting_brings_back_the_prior():
     X, Y = stream(n=100, n_features=10)
     X = sp.hstack([X, sp.csr_matrix((100, 1))]).tocsr()
-    options = OnlineSettings(forgetting=0.2, prior_variance=1.0)
-    state = OnlineState(11, 5, settings=options)
+    options = ProbitModel.of(forgetting=0.2, prior_variance=1.0)
+    state = OnlineState(11, 5, model=options)
     state.update(X, Y)
     before = state.variance.copy()
     assert (before[0] < 0.9).any()
@@ -343,7 +342,7 @@ def test_bad_input_is_named():
         "label_ratios": [0.5, 0.0],
     }.items():
         with pytest.raises(ValueError, match=f"{name} must be"):
-            OnlineSettings(**{name: value})
+            ProbitModel.of(**{name: value})
 
 
 @pytest.mark.parametrize("wrong", [0.5, 256, 2, -2, np.nan])

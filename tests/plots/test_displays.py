@@ -23,7 +23,7 @@ from labelweave import (
     explain_set,
     plots,
 )
-from labelweave.data.load import load_emotions
+from labelweave.data import load
 from labelweave.evaluation import LabelDependence, chow_liu, conditional_matrix
 from labelweave.evaluation.dependence import mean_conditional_matrix
 from labelweave.inference import Gibbs
@@ -38,7 +38,7 @@ PENALTIES = {"C": 0.01, "label_penalty": 0.03}
 
 @pytest.fixture(scope="module")
 def emotions():
-    return load_emotions().published_split()
+    return load("emotions").published_split()
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+pytest.importorskip("skmultilearn", reason="scikit-multilearn-ng is not installed")
 from skmultilearn.adapt import MLkNN
 from skmultilearn.problem_transform import (
     ClassificationHeterogeneousFeature,

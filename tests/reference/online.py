@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import norm
 
-from labelweave.models.online import OnlineSettings
+from labelweave.models.online.settings import ProbitModel
 
 
 @dataclass
@@ -17,15 +17,16 @@ class Reference:
 
     n_features: int
     n_labels: int
-    settings: OnlineSettings
+    model: ProbitModel
     n_rows: int = 0
     # Of the weights, the constant feature's first.
     all_mean: np.ndarray = field(init=False)
     all_variance: np.ndarray = field(init=False)
 
     def __post_init__(self):
+        self.settings = self.model.settings
         shape = (1 + self.n_features, self.n_labels)
-        n_biases = 1 if self.settings.coupled else self.n_labels
+        n_biases = 1 if self.model.coupled else self.n_labels
         self.all_mean = np.zeros(shape)
         self.all_variance = np.full(shape, self.settings.prior_variance)
         self.bias = np.zeros(n_biases)
@@ -41,7 +42,7 @@ class Reference:
         return self.all_variance[1:]
 
     def _with_constant(self, X):
-        constant = self.settings.label_offset if self.settings.coupled else 0.0
+        constant = self.settings.label_offset if self.model.coupled else 0.0
         return np.insert(X, 0, constant, axis=-1)
 
     def update(self, x, y):
@@ -54,7 +55,7 @@ class Reference:
         if self.settings.skew_margin:
             margin[y == 1] *= np.log(np.e + self._absent()[y == 1])
         m, v = x @ self.all_mean, x**2 @ self.all_variance + self.settings.noise**2
-        if self.settings.coupled:
+        if self.model.coupled:
             pull, certainty = self._agree(m, v, sign, margin, known)
         else:
             shift, kept = self._truncate(sign * (m - self.bias), margin, v + self.bias_variance)
@@ -74,7 +75,7 @@ class Reference:
         return (self.observed - self.positives) / np.maximum(self.positives, 1)
 
     def _forget(self):
-        keep = 1 - self.settings.forgetting
+        keep = 1 - self.model.forgetting
         for name, prior in (
             ("all_variance", self.settings.prior_variance),
             ("bias_variance", self.settings.bias_variance),
@@ -107,7 +108,7 @@ class Reference:
 
     def _truncate(self, d, margin, variance):
         """Mean shift and remaining share of the variance, in units of the standard deviation."""
-        flip = self.settings.flip_probability
+        flip = self.model.flip_probability
         t, u = ((side * d - margin) / np.sqrt(variance) for side in (1, -1))
         log_z = np.logaddexp(np.log1p(-flip) + log_ndtr(t), _log(flip) + log_ndtr(u))
         right = np.exp(np.log1p(-flip) + norm.logpdf(t) - log_z)

@@ -7,7 +7,7 @@ import numpy as np
 from labelweave import BinaryRelevance, LaSVM, PairwiseCRF, PassiveAggressive, TreeNetwork
 from labelweave.inference import Annealing, BestFirst
 from labelweave.joint import ChainJoint, MixtureJoint, TreeJoint
-from labelweave.models.online import OnlineSettings
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 
 THREADS = 4
@@ -31,8 +31,8 @@ def mixture() -> MixtureJoint:
 
 
 def online(coupled: bool, forgetting: float) -> list[np.ndarray]:
-    settings = OnlineSettings(coupled=coupled, forgetting=forgetting)
-    state = OnlineState(20, 200, settings=settings)
+    settings = ProbitModel.of(coupled=coupled, forgetting=forgetting)
+    state = OnlineState(20, 200, model=settings)
     for begin in range(0, 300, 60):  # enough calls for threads to be tried
         state.update(X[begin : begin + 60], MANY[begin : begin + 60], THREADS)
     return list(state.to_arrays()[0].values())

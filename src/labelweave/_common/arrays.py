@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 #: Label vectors, 0 or 1; -1 stands for a label that is unknown or still free.
 Labels: TypeAlias = NDArray[np.int8]
-#: Label indicator matrices as scikit-learn gives and takes them: wide enough to be added up.
+#: Label indicator matrices as scikit-learn has them, whose sums do not overflow.
 Indicators: TypeAlias = NDArray[np.int64]
 #: Numbers of rows, labels or features as the kernels take them, and keys of rows.
 Indices: TypeAlias = NDArray[np.int64]

@@ -1,7 +1,7 @@
 """Checks of arguments: one function, and one wording, for each kind of argument.
 
-Each returns the checked value, or raises a `ValueError` that names the argument, what it must be
-and what it was.
+Each returns the checked value, or raises a `ValueError` that names the argument, its permitted
+values and the value that was given.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ from labelweave._common.arrays import Floats, Labels
 def check_whole_number(
     value: Any, name: str, minimum: int = 1, maximum: int | None = None, *, otherwise: str = ""
 ) -> int:
-    """Return a whole number of at least ``minimum``.
-
-    ``otherwise`` says what else the argument may be; the caller has looked for that before.
-    """
+    """Return a whole number; ``otherwise`` describes values that the caller permits besides."""
     if _is_whole(value) and minimum <= value and (maximum is None or value <= maximum):
         return int(value)
     range_ = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
@@ -45,10 +42,10 @@ def check_number(
     """Return a number within closed (``minimum``, ``maximum``) or open bounds; never NaN."""
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
-        # Infinity is not beyond bounds that nobody gave.
-        inside = minimum <= number <= maximum and (above < number or above == -math.inf)
-        inside = inside and (number < below or below == math.inf)
-        if inside and not (finite and math.isinf(number)):
+        # Infinite bounds permit infinity.
+        is_above = minimum <= number and (above < number or above == -math.inf)
+        is_below = number <= maximum and (number < below or below == math.inf)
+        if is_above and is_below and not (finite and math.isinf(number)):
             return number
     bounds = {"of at least": minimum, "above": above, "at most": maximum, "below": below}
     stated = " and ".join(f"{words} {at:g}" for words, at in bounds.items() if math.isfinite(at))
@@ -60,10 +57,6 @@ def check_number(
 
 
 def check_choice(value: Any, name: str, choices: Sequence[str], *, otherwise: str = "") -> str:
-    """Return one of the strings ``choices``.
-
-    ``otherwise`` says what else the argument may be; the caller has looked for that before.
-    """
     if isinstance(value, str) and value in choices:
         return value
     *others, last = [*([otherwise] if otherwise else []), *map(repr, choices)]
@@ -71,24 +64,18 @@ def check_choice(value: Any, name: str, choices: Sequence[str], *, otherwise: st
 
 
 def check_flag(value: Any, name: str, *, otherwise: str = "") -> bool:
-    """Return True or False, of Python or of NumPy.
-
-    ``otherwise`` says what else the argument may be; the caller has looked for that before.
-    """
     if not isinstance(value, bool | np.bool_):
         raise _refused(value, name, "True or False", otherwise)
     return bool(value)
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Return the number of threads that scikit-learn's parameter `n_jobs` stands for."""
     if not isinstance(n_jobs, Integral | None) or n_jobs == 0:
         raise _refused(n_jobs, "n_jobs", "None, a number of threads or -1 (all cores)")
     return int(effective_n_jobs(n_jobs))
 
 
 def check_label(value: Any, name: str, n_labels: int, label_names: Sequence[str] | None) -> int:
-    """Return the number of a label that is given by its number or its name."""
     if isinstance(value, str):
         if label_names is not None and value in label_names:
             return list(label_names).index(value)
@@ -101,7 +88,7 @@ def check_label(value: Any, name: str, n_labels: int, label_names: Sequence[str]
 
 
 def check_matrix(values: npt.ArrayLike, name: str, *, finite: bool = True) -> Floats:
-    """``values`` as a C-ordered float64 matrix with at least one column."""
+    """Return ``values`` as a C-ordered float64 matrix with at least one column."""
     matrix = np.ascontiguousarray(values, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise ValueError(
@@ -116,7 +103,7 @@ def check_matrix(values: npt.ArrayLike, name: str, *, finite: bool = True) -> Fl
 
 
 def check_labels(Y: npt.ArrayLike, n_rows: int, n_labels: int, name: str = "Y") -> Labels:
-    """``Y`` as an int8 matrix of zeros and ones with the shape of the batch."""
+    """Return ``Y`` as an int8 matrix of zeros and ones with the shape of the batch."""
     values = np.asarray(Y)
     if values.shape != (n_rows, n_labels):
         raise ValueError(
@@ -127,25 +114,24 @@ def check_labels(Y: npt.ArrayLike, n_rows: int, n_labels: int, name: str = "Y") 
 
 
 def check_label_values(values: npt.NDArray[Any], allowed: tuple[int, ...], name: str) -> Labels:
-    """``values`` as int8, if they are among the consecutive whole numbers ``allowed``."""
+    """Return ``values`` as int8, if they are among the consecutive whole numbers ``allowed``."""
     if values.dtype == object:
         raise ValueError(f"{name} must be numeric, with values in {allowed}")
-    if values.dtype.kind in "biu":  # much faster than asking for each value
-        valid = bool(np.min(values, initial=0) >= allowed[0]) and bool(
-            np.max(values, initial=0) <= allowed[-1]
-        )
-    else:
-        valid = bool(np.isin(values, allowed).all())
+    is_whole = values.dtype.kind in "biu"  # the extremes are found much faster than `isin` works
+    valid = _within(values, allowed) if is_whole else np.isin(values, allowed).all()
     if not valid:
         raise ValueError(f"{name} must only contain values in {allowed}")
     return np.ascontiguousarray(values, dtype=np.int8)
 
 
 def are_binary(values: npt.NDArray[Any]) -> bool:
-    """Whether whole numbers are all 0 or 1; False for other types. Makes no copy of them."""
-    if values.dtype.kind not in "biu":
-        return False
-    return bool(np.min(values, initial=0) >= 0) and bool(np.max(values, initial=0) <= 1)
+    """Whether whole numbers are all 0 or 1, without a copy; False for other types."""
+    return values.dtype.kind in "biu" and _within(values, (0, 1))
+
+
+def _within(values: npt.NDArray[Any], allowed: tuple[int, ...]) -> bool:
+    low, high = np.min(values, initial=0), np.max(values, initial=0)
+    return bool(low >= allowed[0] and high <= allowed[-1])
 
 
 def _is_whole(value: Any) -> bool:

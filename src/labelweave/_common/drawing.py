@@ -1,9 +1,9 @@
-"""What all pictures share: colours, names that are not formulas, and a missing matplotlib."""
+"""Parts that all pictures share: colours, names that are not formulas, a missing matplotlib."""
 
 from __future__ import annotations
 
-#: Okabe and Ito's colours, which people with any kind of colour vision can tell apart, as on the
-#: pages of `labelweave.report`: yellow is darker than theirs.
+#: Okabe and Ito's colours, which people with any kind of colour vision can tell apart. Yellow is
+#: darker than theirs.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1f2328", "#8a7c00")
 INK, EDGE = "#1f2328", "#7b8794"
 
@@ -18,5 +18,4 @@ def literal(text: object) -> str:
 
 
 def matplotlib_missing(what: str, instead: str = "") -> ImportError:
-    """Return the error of a picture without matplotlib."""
     return ImportError(f"{what} needs matplotlib: pip install 'labelweave[plot]'{instead}")

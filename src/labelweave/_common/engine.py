@@ -1,8 +1,7 @@
-"""Where calls run: in this process, in others on this machine, or on the workers of a cluster.
+"""Engines that run calls: in this process, in others on this machine, or on a cluster.
 
-What can be spread over workers is written once, as a sequence of calls whose results are used as
-they come. An engine runs them: `JoblibEngine` on this machine, `labelweave.distributed` on a
-cluster.
+Work for several workers is a sequence of calls, whose results are used as they arrive.
+`JoblibEngine` runs them on this machine, the engine of `labelweave.distributed` on a cluster.
 """
 
 from __future__ import annotations
@@ -27,40 +26,20 @@ _BETWEEN_LOOKS = 0.5
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a function.
+    """A call of a function that other processes can import; `Engine.share` may give arguments."""
 
-    Parameters
-    ----------
-    name : str
-        What a failure is reported by.
-    function : callable
-        Importable by name, so that it can be sent to another process.
-    arguments : tuple
-        Its arguments; any of them may be what `Engine.share` returned.
-    """
-
+    #: The name by which failures are reported.
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
 
     def __call__(self) -> Any:
-        """Call the function in this process."""
         return self.function(*self.arguments)
 
 
 @dataclass(frozen=True)
 class Lost:
-    """What is known of a call without a result.
-
-    Parameters
-    ----------
-    name : str
-        The name of the call.
-    reason : str
-        Why there is no result, on one line.
-    traceback : str
-        Where it failed, if the call itself did.
-    """
+    """A call without a result, the reason on one line, and the traceback if it raised an error."""
 
     name: str
     reason: str
@@ -68,13 +47,12 @@ class Lost:
 
     @classmethod
     def by(cls, name: str, error: BaseException) -> Lost:
-        """Describe a call that ended in an error."""
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return cls(name, reason, "".join(traceback.format_exception(error)))
 
 
 class LostWorkError(RuntimeError):
-    """Work that needs every one of its calls has lost one."""
+    """A call has no result, and the work needs the results of all its calls."""
 
 
 class Engine(Protocol):
@@ -82,42 +60,33 @@ class Engine(Protocol):
 
     @property
     def n_workers(self) -> int:
-        """How many calls run at a time."""
+        """Number of calls that run at a time."""
 
     def share(self, value: Any) -> Any:
-        """Send a value to where calls run, once, and return what stands for it as an argument."""
+        """Send a value to the workers once, and return an argument that stands for it."""
 
     def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
-        """Run the calls; yield the position and the result of each as it is finished.
+        """Run the calls; yield the position and the result of each as soon as it is finished.
 
-        A call that raises, or whose workers die, has a `Lost` for its result; the others go on.
+        The result is a `Lost` if the call raises or its workers die; the other calls continue.
         """
 
 
 class JoblibEngine:
-    """Worker processes on this machine.
-
-    Parameters
-    ----------
-    n_jobs : int, optional
-        Number of processes; -1 for all cores, 1 for this process itself.
-    """
+    """Worker processes on this machine: -1 for all cores, 1 for this process itself."""
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
     @property
     def n_workers(self) -> int:
-        """Number of processes."""
         return int(effective_n_jobs(self.n_jobs))
 
     def share(self, value: Any) -> Any:
-        """Return the value: joblib maps large arrays into its processes by itself."""
-        return value
+        return value  # joblib maps large arrays into its processes by itself
 
     def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
-        """Run the calls in worker processes."""
-        # One call at a time: a result is kept as soon as it is there.
+        # With batches of one call, each result can be kept as soon as it is there.
         parallel = processes(self.n_jobs, return_as="generator_unordered", batch_size=1)
         yield from parallel(delayed(_attempt)(number, call) for number, call in enumerate(calls))
 
@@ -128,7 +97,7 @@ def processes(n_jobs: int | None, **options: Any) -> Parallel:
 
 
 def _end_with(parent: int) -> None:
-    """End this process once its parent has ended; a killed one leaves its workers waiting."""
+    """End this process once its parent has ended, because a killed one cannot end its workers."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -150,18 +119,17 @@ _process = threading.RLock()
 
 @contextmanager
 def process_to_itself() -> Iterator[None]:
-    """Hold this process, with one thread for linear algebra, for as long as the context lasts.
+    """Let one thread at a time run in this context, with one thread for linear algebra.
 
-    A worker of a cluster may run several calls in threads of one process. For those whose results
-    depend on what is the process's own, such as caught warnings or the threads of BLAS, the others
-    wait.
+    Calls run alone if their results depend on the state of the process, such as caught warnings; a
+    worker of a cluster may run several calls in threads of one process.
     """
     with _process, threadpool_limits(limits=1):
         yield
 
 
 def all_results(engine: Engine, calls: Sequence[Call]) -> list[Any]:
-    """Return the results of calls that are of no use without each other."""
+    """Return the results of all calls, or raise an error if one is lost."""
     results: dict[int, Any] = {}
     for number, result in engine.run(calls):
         if isinstance(result, Lost):

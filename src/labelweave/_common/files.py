@@ -1,17 +1,15 @@
-"""Files that are whole whatever happens; locks; damaged archives.
+"""Files that are never seen incomplete, locks, and archives that may be damaged.
 
-Zip archives of arrays that may be damaged or forged: one error, and no more memory than due.
-
-Files that are whole whatever happens: written aside, forced to the disk, put in place at once.
-
-The system forgets a lock when the process that holds it ends, however it ends, so that nothing is
-left to clean up after a kill.
+A file is written beside its place, forced to the disk and renamed. The system releases a lock when
+the process that holds it ends, so nothing has to be cleaned up after a kill. A damaged or forged
+archive ends in one kind of error, and takes no more memory than its bytes justify.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import math
 import os
 import zipfile
 from collections.abc import Iterator
@@ -21,23 +19,20 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
-# Deflate packs at most 1032 bytes into one; a few more may be left over at the end.
+# Deflate packs at most 1032 bytes into one; a few bytes may be left over at the end.
 _MOST_PACKED, _LEFT_OVER = 1032, 64
-# What an entry larger than 4 GB has beside its name; the shortest entry takes 46 bytes.
+# Bytes that an entry larger than 4 GB has beside its name; the shortest entry takes 46 bytes.
 _MOST_EXTRA = 32
 
 
 class DamagedFileError(ValueError):
-    """A file is not what was written, or was never written by labelweave."""
+    """A file has changed since it was written, or was not written by labelweave."""
 
 
 @contextmanager
 def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn whatever reading a file's content ends with into a `DamagedFileError` that names it.
-
-    Bytes that anybody may have changed reach zip, JSON, NumPy and constructors, each with errors of
-    its own, so there is no shorter list of them than all. Only lack of memory is no damage.
-    """
+    """Turn any error while a file's content is read into a `DamagedFileError` that names it."""
+    # Forged bytes reach zip, JSON, NumPy and constructors, each with errors of its own.
     try:
         yield
     except (DamagedFileError, MemoryError):
@@ -49,10 +44,7 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def check_sizes(archive: zipfile.ZipFile) -> None:
-    """Compare the sizes that entries and arrays claim with the bytes that are there.
-
-    Memory is taken by what is claimed, so a forged number would take as much as it likes.
-    """
+    """Check the sizes that entries and arrays claim, by which memory is allocated."""
     for entry in archive.infolist():
         _check_entry(entry)
         if entry.filename.endswith(".npy"):
@@ -77,23 +69,20 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 
 
 def _check_array(file: IO[bytes], entry: zipfile.ZipInfo) -> None:
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-    claimed = dtype.itemsize
-    for size in shape:
-        claimed *= size
-    if claimed != entry.file_size - file.tell():
+    form = np.lib.format
+    is_first = form.read_magic(file) == (1, 0)
+    read_header = form.read_array_header_1_0 if is_first else form.read_array_header_2_0
+    shape, _, dtype = read_header(file)
+    claimed, there = math.prod(shape) * dtype.itemsize, entry.file_size - file.tell()
+    if claimed != there:
         raise ValueError(
-            f"{entry.filename} is an array of {claimed:,} bytes by its header and of "
-            f"{entry.file_size - file.tell():,} in the file"
+            f"{entry.filename} is an array of {claimed:,} bytes by its header and of {there:,} in "
+            "the file"
         )
 
 
 def check_shape(array: Any, shape: tuple[int, ...], name: str) -> None:
-    """Raise ValueError if something stored is no array, or sparse matrix, of this shape."""
+    """Raise ValueError unless a stored value is an array, or sparse matrix, of this shape."""
     if getattr(array, "shape", None) != shape:
         raise ValueError(f"{name} has the shape {getattr(array, 'shape', None)}, not {shape}")
 
@@ -109,9 +98,8 @@ def check_positions(positions: Any, size: int, name: str) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name only when it is complete and on the disk.
 
-    Whenever the process or the machine stops, there is the file before or the new one. An
-    exception leaves the one before and nothing beside it. Of two processes that write the same
-    file the second waits. What is no regular file, such as ``/dev/stdout``, is written directly.
+    Until then, and after an exception, the old file is there. If two processes write the same file,
+    the second waits. Anything but a regular file, such as ``/dev/stdout``, is written directly.
     """
     target = Path(os.path.realpath(path))  # a link stays one
     if _is_special(target):
@@ -121,7 +109,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     unfinished = target.with_name(target.name + ".part")
     with _open_locked(unfinished, fcntl.LOCK_EX) as file:
         try:
-            file.truncate(0)  # what a killed process may have left
+            file.truncate(0)  # a killed process may have left some bytes
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -133,7 +121,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def remove(path: Path) -> None:
-    """Delete a file, if it is there, for good."""
+    """Delete a file, if there is one, so that it stays deleted after a crash."""
     path.unlink(missing_ok=True)
     flush_folder(path.parent)
 
@@ -157,11 +145,11 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def require_writable(path: Path) -> None:
-    """Raise the OSError that writing a file would end with, as far as it can be foreseen."""
+    """Raise the OSError that writing a file would raise, as far as it can be foreseen."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file")
-    # A new file is written beside the old one: it is the folder that has to allow it.
+    # A new file is written beside the old one, so the folder must be writable.
     place = target if _is_special(target) else target.parent
     if not place.exists():
         raise FileNotFoundError(f"the folder {place} does not exist; make it")
@@ -174,13 +162,13 @@ def _is_special(path: Path) -> bool:
 
 
 def _open_locked(path: Path, operation: int) -> BinaryIO:
-    """Open a file, made if need be, that nobody else holds open this way."""
+    """Open a file, which is made if need be, once no other process holds its lock."""
     while True:
         # Not yet cut to length: another process may be writing to it.
         file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb")
         try:
             _lock(file, operation)
-            # Whoever held it before may have renamed or deleted it: then it is another file now.
+            # The process that held it before may have renamed or deleted it.
             if _is_at(path, file):
                 return file
         except BaseException:
@@ -190,7 +178,7 @@ def _open_locked(path: Path, operation: int) -> BinaryIO:
 
 
 def _is_at(path: Path, file: BinaryIO) -> bool:
-    """Whether an open file is the one that a path names, which may vanish at any moment."""
+    """Whether a path, which may vanish at any moment, names an open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -202,11 +190,11 @@ def _lock(file: BinaryIO, operation: int) -> None:
         fcntl.flock(file, operation)
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.ENOTSUP):
-            raise  # else the file system has no locks, and there is nothing to be done about it
+            raise  # other errors mean that the file system has no locks
 
 
 def flush_folder(folder: Path) -> None:
-    """Make a change of names in a folder survive the machine's stop, where the system can."""
+    """Force the names in a folder to the disk, if the system can."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -1,8 +1,8 @@
-"""Results on disk: one JSON line for each, kept whatever happens to the process.
+"""Results on disk, one JSON line for each, which survive a kill of the process.
 
-A line is forced to the disk as soon as it is written; one that was cut short by a kill is dropped
-when the file is written to again. What a result depends on is in its key: lines of other settings,
-data or code stay in the file and are ignored.
+A line is forced to the disk as soon as it is written. An incomplete last line is dropped when the
+file is written to again. The key of a result names everything that the result depends on, so lines
+of other settings, data or code stay in the file and are ignored.
 """
 
 from __future__ import annotations
@@ -24,17 +24,10 @@ class KeyedLinesError(ValueError):
 
 
 class KeyedLines(Generic[Value]):
-    """Values by key, in a file that is only ever appended to.
+    """Values by key, in a file to which lines are only appended.
 
-    Parameters
-    ----------
-    file : path
-        Its folder must exist when it is written to.
-    encode : callable
-        Turns a value into a dict for JSON, without an entry "key".
-    decode : callable
-        The inverse; a ValueError, KeyError, TypeError or AttributeError says that the dict is
-        damaged.
+    `encode` turns a value into a dict without an entry "key", and `decode` a dict into a value; its
+    ValueError, KeyError, TypeError or AttributeError means that the line is damaged.
     """
 
     def __init__(
@@ -49,18 +42,15 @@ class KeyedLines(Generic[Value]):
 
     def read(self) -> dict[str, Value]:
         """Return the last value of every key."""
-        return dict(
-            self._parse(line, number) for number, line in enumerate(self._whole_lines(), start=1)
-        )
+        lines = enumerate(self._whole_lines(), start=1)
+        return dict(self._parse(line, number) for number, line in lines)
 
     @contextmanager
     def writing(self) -> Iterator[Callable[[str, Value], None]]:
         """Hold the file and yield a function that appends a value under a key."""
         try:
-            with (
-                locked(self.file.with_name(self.file.name + ".lock")),
-                self.file.open("ab") as file,
-            ):
+            lock = self.file.with_name(self.file.name + ".lock")
+            with locked(lock), self.file.open("ab") as file:
                 flush_folder(self.file.parent)  # the file may be new
                 os.truncate(file.fileno(), sum(map(len, self._whole_lines())))
                 yield lambda key, value: self._append(file, key, value)

@@ -1,8 +1,7 @@
-"""Dense and CSR features as kernels read them, block by block; linear scores.
+"""Feature matrices, dense or CSR, as the kernels read them, and their linear scores.
 
-CSR matrices that may lie in files, a block at a time: nothing of their size is copied.
-
-Feature matrices, dense or CSR, as the kernels read them, and their linear scores.
+A CSR matrix may lie in files and be larger than the memory. Functions that read all of it do so a
+block at a time, without a copy of its size.
 """
 
 from __future__ import annotations
@@ -18,15 +17,12 @@ from sklearn.utils.validation import validate_data
 from labelweave._common.arrays import Counts, Floats, Positions
 from labelweave._core import native
 
-#: Entries that are worked on at a time.
+#: The most entries, and rows, of a block; a single row may have more.
 BLOCK_ENTRIES = 2**18
 
 
 def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
-    """Yield slices of the rows of a CSR matrix, and of their entries in ``X.data``.
-
-    A block has at most `BLOCK_ENTRIES` entries and rows, unless a single row has more.
-    """
+    """Yield slices of the rows of a CSR matrix, and of their entries in ``X.data``, in blocks."""
     first, n_rows = 0, X.shape[0]
     while first < n_rows:
         ends = X.indptr[first + 1 : first + 1 + BLOCK_ENTRIES]
@@ -38,9 +34,8 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
 
 
 def column_counts(X: Any) -> Counts:
-    """Return the number of entries in each column of a CSR matrix."""
     counts = np.zeros(X.shape[1], dtype=np.int64)
-    # Blocks of entries, not of rows: where there are many columns, each block costs as much.
+    # Each block costs as much as there are columns, hence long blocks if there are many.
     step = max(BLOCK_ENTRIES, X.shape[1])
     for begin in range(0, len(X.indices), step):
         counts += np.bincount(X.indices[begin : begin + step], minlength=X.shape[1])
@@ -48,7 +43,6 @@ def column_counts(X: Any) -> Counts:
 
 
 def column_sums(X: Any, weight: Floats) -> Floats:
-    """Return the weighted sum of the rows of a CSR matrix."""
     sums = np.zeros(X.shape[1])
     for rows, entries in row_blocks(X):
         lengths = np.diff(X.indptr[rows.start : rows.stop + 1])
@@ -57,10 +51,8 @@ def column_sums(X: Any, weight: Floats) -> Floats:
 
 
 def check_csr(X: Any) -> None:
-    """Raise a ValueError unless the parts of a CSR matrix fit together.
-
-    Unlike SciPy's ``check_format``, this leaves the matrix as it is and copies nothing of its size.
-    """
+    """Raise a ValueError unless the parts of a CSR matrix fit together."""
+    # SciPy's ``check_format`` copies parts, and changes the matrix.
     n_rows, n_columns = X.shape
     starts, indices = X.indptr, X.indices
     n_entries = len(indices)
@@ -94,7 +86,7 @@ _WORTH_COMPACTING = 0.1
 
 
 def as_features(X: Any) -> Any:
-    """X as the kernels read it: C-contiguous float64, or canonical CSR with float64 values."""
+    """Return X as the kernels read it: C-contiguous float64, or canonical CSR of float64."""
     if not hasattr(X, "tocsr"):
         return np.ascontiguousarray(X, dtype=np.float64)
     return canonical_csr(X)
@@ -150,11 +142,7 @@ def require_distinct_names(X: Any) -> None:
 
 
 def canonical_csr(X: Any) -> Any:
-    """Return a sparse X as float64 CSR whose rows hold each column once, in order.
-
-    Entries of a row that are out of order or in parts would give the same optimum, but not the
-    same bits, nor the same keys of rows.
-    """
+    """Return X as float64 CSR whose rows hold each column once, in order: for the same bits."""
     X = X.tocsr().astype(np.float64, copy=False)
     if not X.has_canonical_format:
         X = X.copy()  # the caller's matrix stays as it is
@@ -203,7 +191,7 @@ def total_variance(X: Any, weight: Floats) -> float:
 
 
 def native_matrix(X: Any) -> native.Matrix:
-    """X in the kernels' own type; X must come from `as_features`."""
+    """Return X, which must come from `as_features`, in the kernels' own type."""
     if isinstance(X, np.ndarray):
         return native.Matrix(X)
     return native.Matrix(

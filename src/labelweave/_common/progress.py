@@ -1,8 +1,8 @@
-"""Stages of long work, for whoever watches; nobody does by default, and then they cost nothing.
+"""Stages of long work, and the one way to show them.
 
-Code that takes long says where it is by ``with stage(name, total) as advance``. Who wants to know
-calls it inside ``with watching(show)``: `show` is called with the open stages, the outermost first,
-whenever one begins, advances or ends.
+Code that takes long announces its stages by ``with stage(name, total) as advance``. Inside ``with
+watching(show)``, `show` is called with the open stages, the outermost first, whenever one begins,
+advances or ends. `progress_shown` watches with progress bars.
 """
 
 from __future__ import annotations
@@ -11,34 +11,26 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import IO, Any, TypeAlias
 
-# Work that is over sooner is not worth a word.
+# Seconds. Shorter work is not worth showing.
 _WORTH_SHOWING = 1.0
+_BETWEEN_LINES = 60.0
 
 
 @dataclass
 class Stage:
-    """A part of long work.
-
-    Attributes
-    ----------
-    name : str
-    total : int or None
-        Number of steps, if known.
-    done : int
-        Steps that are finished.
-    began : float
-        When, by the monotonic clock.
-    """
+    """A part of long work. The note of its last step is shown in place of the number of steps."""
 
     name: str
     total: int | None = None
     done: int = 0
+    #: On the monotonic clock.
     began: float = field(default_factory=time.monotonic)
+    note: str = ""
 
 
 Watcher: TypeAlias = Callable[[tuple[Stage, ...]], None]
@@ -49,7 +41,7 @@ _open: ContextVar[tuple[Stage, ...]] = ContextVar("stages", default=())
 
 @contextmanager
 def watching(show: Watcher) -> Iterator[None]:
-    """Have the stages of what is called in this context shown."""
+    """Call `show` with the open stages of all work that is done in this context."""
     token = _watcher.set(show)
     try:
         yield
@@ -58,17 +50,18 @@ def watching(show: Watcher) -> Iterator[None]:
 
 
 @contextmanager
-def stage(name: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-    """Say that a part of long work goes on; what is returned is to be called after every step."""
+def stage(name: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Announce a part of long work; yield a function to call, maybe with a note, at each step."""
     show = _watcher.get()
     if show is None:
-        yield lambda: None
+        yield lambda note="": None
         return
     current = Stage(name, total)
     stages = (*_open.get(), current)
 
-    def advance() -> None:
+    def advance(note: str = "") -> None:
         current.done += 1
+        current.note = note
         show(stages)
 
     token = _open.set(stages)
@@ -81,7 +74,7 @@ def stage(name: str, total: int | None = None) -> Iterator[Callable[[], None]]:
 
 
 def steps(name: str, things: list[Any]) -> Iterator[Any]:
-    """Yield the things of a list, each a step of a stage."""
+    """Yield the things of a list, each of which is a step of a stage."""
     with stage(name, len(things)) as advance:
         for thing in things:
             yield thing
@@ -89,13 +82,21 @@ def steps(name: str, things: list[Any]) -> Iterator[Any]:
 
 
 @contextmanager
-def progress_shown(title: str, file: IO[str] | None = None) -> Iterator[None]:
-    """Show the stages of what is called in this context as bars, once it has taken a second."""
+def progress_shown(
+    title: str, file: IO[str] | None = None, *, lines: bool = False
+) -> Iterator[None]:
+    """Show the stages of the work in this context as bars, once it has taken a second.
+
+    Only terminals and notebooks have bars. Elsewhere nothing is shown, or with `lines` a line after
+    each twentieth of the outermost stage and after each minute.
+    """
     from rich.console import Console
 
-    console = Console(file=file or sys.stderr)
+    file = file or sys.stderr
+    console = Console(file=file)
     if not (console.is_terminal or console.is_jupyter):
-        yield
+        with watching(_Lines(file).show) if lines else nullcontext():
+            yield
         return
     bars = _Bars(title, console)
     try:
@@ -103,6 +104,23 @@ def progress_shown(title: str, file: IO[str] | None = None) -> Iterator[None]:
             yield
     finally:
         bars.close()
+
+
+class _Lines:
+    """Lines for a log, about the outermost stage."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file, self._twentieth, self._printed_at = file, 0, time.monotonic()
+
+    def show(self, stages: tuple[Stage, ...]) -> None:
+        if not stages or not stages[0].total:
+            return
+        outer = stages[0]
+        twentieth, now = 20 * outer.done // stages[0].total, time.monotonic()
+        if twentieth > self._twentieth or now - self._printed_at > _BETWEEN_LINES:
+            self._twentieth, self._printed_at = twentieth, now
+            text = f"{outer.done} of {outer.total} {outer.name}"
+            print(", ".join(filter(None, [text, _left(outer)])), file=self._file, flush=True)
 
 
 class _Bars:
@@ -115,20 +133,18 @@ class _Bars:
         self._progress: Any = None
         self._closed = False
         self._tasks: dict[int, Any] = {}
-        # A stage may be one long call of a kernel, so the time is not looked at between steps.
+        # A stage may be one long call of a kernel, so a timer starts the bars, not a step.
         self._timer = threading.Timer(_WORTH_SHOWING, self._start)
         self._timer.daemon = True
         self._timer.start()
 
     def show(self, stages: tuple[Stage, ...]) -> None:
-        """Draw the open stages."""
         with self._lock:
             self._stages = stages
             if self._progress is not None:
                 self._draw()
 
     def close(self) -> None:
-        """Take the bars away."""
         self._timer.cancel()
         with self._lock:
             self._closed = True
@@ -153,7 +169,7 @@ class _Bars:
                 *columns,
                 console=self._console,
                 transient=True,
-                redirect_stdout=sys.stdout.isatty(),  # else what is printed goes to a file
+                redirect_stdout=sys.stdout.isatty(),  # otherwise printed text belongs to a file
             )
             self._progress.start()
             self._progress.add_task(self._title, total=None, count="", left="")
@@ -167,18 +183,20 @@ class _Bars:
             if id(each) not in self._tasks:
                 added = self._progress.add_task(each.name, total=each.total, count="", left="")
                 self._tasks[id(each)] = added
-            if each.total is not None:
+            if each.total is not None or each.note:
                 self._progress.update(
                     self._tasks[id(each)],
                     completed=each.done,
-                    count=f"{each.done} of {each.total}",
+                    count=each.note or f"{each.done} of {each.total}",
                     left=_left(each),
                 )
 
 
 def _left(each: Stage) -> str:
-    """Return how long the rest of a stage takes, if all its steps are alike."""
-    if each.total is None or each.done == 0:
+    """Return the time that the rest of a stage takes if all its steps take equally long."""
+    if each.total is None or each.done in (0, each.total):
         return ""
     seconds = (time.monotonic() - each.began) / each.done * (each.total - each.done)
-    return f"{seconds:.0f} s left" if seconds < 120 else f"{seconds / 60:.0f} min left"
+    if seconds < 7200:
+        return f"{seconds:.0f} s left" if seconds < 120 else f"{seconds / 60:.0f} min left"
+    return f"{seconds / 3600:.1f} h left"

@@ -1,6 +1,6 @@
-"""Rows named by their content: keys, distinct rows, digests of data.
+"""Keys of rows, distinct rows and digests of data, by content: the same on every machine.
 
-Keys and digests are the same in every process and on every machine.
+Random numbers keyed by rows are the same whatever batch a row comes in.
 """
 
 from __future__ import annotations
@@ -54,10 +54,7 @@ _COPIED = 1024
 
 
 def row_keys(X: Any) -> Indices:
-    """Return an integer per row of X that depends on the row's non-zero features only.
-
-    Random numbers keyed by these are the same whatever batch a row comes in.
-    """
+    """Return an integer per row of X that depends on the row's non-zero features only."""
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
             keys = np.empty(len(X), dtype=np.uint64)
@@ -77,16 +74,39 @@ def row_keys(X: Any) -> Indices:
 
 
 def distinct_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Positions, Floats]:
-    """Return where each distinct row of positive weight is found, and the weight of its copies.
+    """Return a position of each distinct row of positive weight, and the weight of its copies.
 
-    Rows are equal if features and labels are. They come in an order by content, so the result is
-    the same data whether rows are repeated or weighted, in any order.
+    Rows are equal if features and labels are. They come in an order by content, and weights are
+    summed in increasing order, so the result is the same data whether rows are repeated or
+    weighted, in any order.
     """
     kept = np.flatnonzero(weight > 0)
-    keys = np.column_stack([keys_in_blocks(X), keys_in_blocks(labels)])[kept]
-    _, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    total: Floats = np.bincount(member.ravel(), weights=weight[kept]).astype(np.float64)
-    return kept[first], total
+    of_rows, of_labels = keys_in_blocks(X)[kept], keys_in_blocks(labels)[kept]
+    sorting = np.lexsort([weight[kept], of_labels, of_rows])
+    of_rows, of_labels, order = of_rows[sorting], of_labels[sorting], kept[sorting]
+    alike = (of_rows[1:] == of_rows[:-1]) & (of_labels[1:] == of_labels[:-1])
+    # Different rows may have the same key by chance, so the rows themselves are compared.
+    same_key = np.flatnonzero(alike)
+    for at in np.split(same_key, range(_COPIED, len(same_key), _COPIED)):
+        before, after = order[at], order[at + 1]
+        alike[at] = _are_equal(X, before, after) & _are_equal(labels, before, after)
+    first = np.flatnonzero(np.append(True, ~alike))
+    return order[first], np.asarray(np.add.reduceat(weight[order], first))
+
+
+def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
+    """Return the distinct rows in a canonical order, with the sums of their weights.
+
+    Solvers that stop before the optimum stop elsewhere if rows are repeated or in another order.
+    """
+    rows, total = distinct_rows(X, labels, weight)
+    return X[rows], labels[rows], total
+
+
+def _are_equal(X: Any, some: Positions, others: Positions) -> Mask:
+    if isinstance(X, np.ndarray):
+        return np.asarray((X[some] == X[others]).all(axis=1))
+    return np.asarray(np.diff((X[some] != X[others]).indptr) == 0)
 
 
 def keys_in_blocks(rows: Any) -> Words:
@@ -109,25 +129,3 @@ def scramble(words: Words) -> Words:
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     scrambled: Words = words ^ (words >> np.uint64(31))
     return scrambled
-
-
-def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
-    """Return the distinct rows in a canonical order, with the sums of their weights."""
-    of_rows, of_labels = row_keys(X), row_keys(labels.astype(np.float64))
-    order = np.lexsort([weight, of_labels, of_rows])  # weights are always summed in the same order
-    before, after = order[:-1], order[1:]
-    alike = (of_rows[before] == of_rows[after]) & (of_labels[before] == of_labels[after])
-    at = np.flatnonzero(alike)
-    alike[at] = _are_equal(X, before[at], after[at]) & (
-        labels[before[at]] == labels[after[at]]
-    ).all(axis=1)
-    first = np.flatnonzero(np.append(True, ~alike))
-    kept = order[first]
-    return X[kept], labels[kept], np.asarray(np.add.reduceat(weight[order], first))
-
-
-def _are_equal(X: Any, some: Positions, others: Positions) -> Mask:
-    """Compare the rows themselves: different rows may have the same key by chance."""
-    if isinstance(X, np.ndarray):
-        return np.asarray((X[some] == X[others]).all(axis=1))
-    return np.asarray(np.diff((X[some] != X[others]).indptr) == 0)

@@ -1,4 +1,4 @@
-"""Phrases that several results show themselves with: counts, label vectors, symbols."""
+"""Phrases and symbols that several results share: counts, label vectors, notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labelweave._common.arrays import Labels, Mask
 
 
 def counted(n: int, noun: str) -> str:
-    """Return a number of things."""
+    """Return a number with its noun, in the plural if need be."""
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 

@@ -1,4 +1,4 @@
-"""The command group: the commands, their exit codes and error messages."""
+"""The group of commands, their exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typer.core import TyperGroup
 
 from labelweave.cli.compare import compare, report
 from labelweave.cli.data import convert, datasets
-from labelweave.cli.errors import CommandError
 from labelweave.cli.explain import dependence, explain, explore
 from labelweave.cli.fit import fit, tree
+from labelweave.cli.options import CommandError
 from labelweave.cli.outputs import COMMAND_LINE
 from labelweave.cli.predict import ask, evaluate, predict
 from labelweave.cli.reproduce import reproduce
@@ -42,7 +42,7 @@ class _Group(TyperGroup):
         try:
             with _short_warnings():
                 result = super().invoke(ctx)
-            sys.stdout.flush()  # here, where a reader that has left does no harm
+            sys.stdout.flush()  # inside the try, because the reader of a pipe may have left
             return result
         except CommandError as error:
             _print_error(str(error))
@@ -89,13 +89,13 @@ def _can_start_threads() -> bool:
 
 
 def _reader_left() -> bool:
-    """Whether nobody reads standard output any more, as after ``| head``; then be silent."""
+    """Whether nobody reads standard output any more, as after ``| head``; if so, silence it."""
     if hasattr(select, "poll"):  # not on Windows, where pipes break in other ways
         output = select.poll()
         output.register(sys.stdout, 0)
         if not any(event & select.POLLERR for _, event in output.poll(0)):
             return False
-    # Python flushes once more when it ends.
+    # Python flushes the output once more when it ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return True
 
@@ -173,3 +173,8 @@ COMMANDS = (
 )
 for command in COMMANDS:
     app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``labelweave`` command."""
+    app(prog_name="labelweave")

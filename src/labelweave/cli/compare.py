@@ -5,14 +5,19 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import WorkFailedError, argument
-from labelweave.cli.fit import announce_preprocessing
-from labelweave.cli.inputs import check_writable, chosen_metrics, load_dataset
+from labelweave.cli.inputs import (
+    announce_preprocessing,
+    chosen_metrics,
+    load_dataset,
+)
 from labelweave.cli.options import (
     ClusterOption,
     DatasetArgument,
@@ -21,17 +26,18 @@ from labelweave.cli.options import (
     ReadOptions,
     ScaleOption,
     SeedOption,
-    Splits,
-    Test,
+    WorkFailedError,
+    argument,
     reads_data,
     scale_of,
 )
 from labelweave.cli.outputs import (
     COMMAND_LINE,
+    SCORE_FORMATS,
     TextFormat,
-    check_output,
     check_report,
     check_workers,
+    check_writable,
     comparison_text,
     file_of_results,
     resumable,
@@ -41,37 +47,91 @@ from labelweave.cli.outputs import (
 )
 
 if TYPE_CHECKING:
+    from labelweave._common.engine import Engine
+    from labelweave.data import Dataset
     from labelweave.evaluation import Comparison
+
+
+class Splits(StrEnum):
+    """Ways of splitting rows into folds."""
+
+    kfold = "kfold"
+    stratified = "stratified"
+
+
+class Test(StrEnum):
+    """Significance tests."""
+
+    paired = "paired"
+    corrected = "corrected"
+
+
+MethodsOption = Annotated[
+    str,
+    typer.Option(
+        "--methods",
+        "-m",
+        help="Comma-separated methods, with options in parentheses: br, cc, pcc(C=1), or the "
+        "import path of a scikit-learn classifier. The first one is the reference.",
+    ),
+]
+DecisionsOption = Annotated[
+    str,
+    typer.Option(
+        "--decisions",
+        help="'matching' judges each measure by the labels that are best for it, from one fit "
+        "of each method; methods that were given a decision or an approximate search, as cc "
+        "was, keep it. "
+        "'own' predicts once, by the decision of each method. Or comma-separated decisions, "
+        "such as subset,hamming,f1: every method is scored once for each of them.",
+    ),
+]
+FoldsOption = Annotated[int, typer.Option("--folds", "-k", min=2, help="Number of folds.")]
+SplitsOption = Annotated[
+    Splits, typer.Option("--splits", help="How to split: shuffled, or stratified by labels.")
+]
+TestOption = Annotated[
+    Test,
+    typer.Option(
+        "--test", help="t-test over folds: paired, or corrected for overlapping training sets."
+    ),
+]
+ScoresOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Save the scores of every fold (.json, .csv) or the table (.md)."
+    ),
+]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        help="Write a report with table, folds, times, settings and versions: one HTML file "
+        "to share (.html), Markdown (.md) or LaTeX (.tex).",
+    ),
+]
+FormatOption = Annotated[
+    TextFormat | None,
+    typer.Option("--format", help="Print the table as Markdown or LaTeX, or the folds as CSV."),
+]
+ResultsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--results",
+        help="Keep each fold in this file (.jsonl) as it is finished: the same command "
+        "continues where it was.",
+    ),
+]
 
 
 @reads_data
 def compare(
     ctx: typer.Context,
     dataset: DatasetArgument,
-    methods: Annotated[
-        str,
-        typer.Option(
-            "--methods",
-            "-m",
-            help="Comma-separated methods, with options in parentheses: br, cc, pcc(C=1), or the "
-            "import path of a scikit-learn classifier. The first one is the reference.",
-        ),
-    ] = "br,cc,auto",
-    decisions: Annotated[
-        str,
-        typer.Option(
-            "--decisions",
-            help="'matching' judges each measure by the labels that are best for it, from one fit "
-            "of each method; methods that were given a decision or an approximate search, as cc "
-            "was, keep it. "
-            "'own' predicts once, by the decision of each method. Or comma-separated decisions, "
-            "such as subset,hamming,f1: every method is scored once for each of them.",
-        ),
-    ] = "matching",
-    folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="Number of folds.")] = 10,
-    splits: Annotated[
-        Splits, typer.Option("--splits", help="How to split: shuffled, or stratified by labels.")
-    ] = Splits.kfold,
+    methods: MethodsOption = "br,cc,auto",
+    decisions: DecisionsOption = "matching",
+    folds: FoldsOption = 10,
+    splits: SplitsOption = Splits.kfold,
     seed: SeedOption = 0,
     metrics: MetricsOption = None,
     *,
@@ -79,38 +139,11 @@ def compare(
     scale: ScaleOption = None,
     jobs: JobsOption = None,
     cluster: ClusterOption = None,
-    test: Annotated[
-        Test,
-        typer.Option(
-            "--test", help="t-test over folds: paired, or corrected for overlapping training sets."
-        ),
-    ] = Test.paired,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Save the scores of every fold (.json, .csv) or the table (.md)."
-        ),
-    ] = None,
-    report_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            help="Write a report with table, folds, times, settings and versions: one HTML file "
-            "to share (.html), Markdown (.md) or LaTeX (.tex).",
-        ),
-    ] = None,
-    form: Annotated[
-        TextFormat | None,
-        typer.Option("--format", help="Print the table as Markdown or LaTeX, or the folds as CSV."),
-    ] = None,
-    results: Annotated[
-        Path | None,
-        typer.Option(
-            "--results",
-            help="Keep each fold in this file (.jsonl) as it is finished: the same command "
-            "continues where it was.",
-        ),
-    ] = None,
+    test: TestOption = Test.paired,
+    output: ScoresOption = None,
+    report_file: ReportOption = None,
+    form: FormatOption = None,
+    results: ResultsOption = None,
 ) -> None:
     """Compare methods by cross-validation on the same folds.
 
@@ -128,55 +161,30 @@ def compare(
     labelweave compare yeast --methods br,mc --results yeast.jsonl --cluster tcp://host:8786
     """  # noqa: D301
     check_workers(jobs, cluster)
-    check_output(output)
+    check_writable(output, "--output", SCORE_FORMATS)
     check_report(report_file)
     check_writable(results, "--results")
-    measures = chosen_metrics(metrics)
+    names = [metric.name for metric in chosen_metrics(metrics)]
     if report_file is not None:  # a report says how far probabilities can be trusted, too
-        measures = tuple(dict.fromkeys((*measures, *chosen_metrics("calibration_error"))))
-
-    from sklearn.exceptions import FitFailedWarning
-
-    from labelweave._common.progress import progress_shown
-    from labelweave.evaluation import compare
-    from labelweave.evaluation.splits import make_splitter
-    from labelweave.models.methods import (
-        make_decisions,
-        make_methods,
-        with_decisions,
-        with_preprocessing,
-    )
-    from labelweave.report.console import make_console, show_comparison
-
-    with argument("--methods"):
-        estimators = make_methods(methods, seed=seed)
-    if decisions not in ("matching", "own"):
-        with argument("--decisions"):
-            chosen = make_decisions(decisions)
-            estimators = with_decisions(estimators, chosen)
-            decisions = "own"
+        names = list(dict.fromkeys([*names, "calibration_error"]))
+    estimators, judged_by = _estimators(methods, decisions, seed)
     data = load_dataset(dataset, read_options)
-    splitter = make_splitter(splits.value, folds, seed)
+    splitter = _splitter(splits, folds, seed, data)
+
+    from labelweave.evaluation import compare
+    from labelweave.models.methods import with_preprocessing
+
     first = next(iter(estimators.values()))
     announce_preprocessing(with_preprocessing(first, data.X, scale_of(scale)))
-    with argument("--folds"):
-        next(splitter.split(data.X, data.Y))
-    kept = _what_is_kept(results)
-    with (
-        workers(jobs, cluster, kept=kept, folds=True) as engine,
-        progress_shown("comparing methods"),
-        resumable(kept),
-        file_of_results("--results"),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore", FitFailedWarning)  # reported below, with the exit code
+
+    with _running(jobs, cluster, results) as engine:
         result = compare(
             estimators,
             data.X,
             data.Y,
             cv=splitter,
-            metrics=[metric.name for metric in measures],
-            decisions=decisions,
+            metrics=names,
+            decisions=judged_by,
             scale=scale_of(scale),
             engine=engine,
             results=results,
@@ -186,26 +194,69 @@ def compare(
         write_comparison(result, output, test=test.value)
     if report_file is not None:
         write_report(result, report_file, test=test.value, command=ctx.meta.get(COMMAND_LINE, ""))
+    _show(result, form, judged_by, test)
+    _report_problems(result)
+
+
+def _estimators(methods: str, decisions: str, seed: int) -> tuple[dict[str, Any], str]:
+    """Return estimators by name, and how the library has to judge them: "matching" or "own"."""
+    from labelweave.models.methods import make_decisions, make_methods, with_decisions
+
+    with argument("--methods"):
+        estimators = make_methods(methods, seed=seed)
+    if decisions in ("matching", "own"):
+        return estimators, decisions
+    with argument("--decisions"):
+        return with_decisions(estimators, make_decisions(decisions)), "own"
+
+
+def _splitter(splits: Splits, folds: int, seed: int, data: Dataset) -> Any:
+    from labelweave.evaluation.splits import make_splitter
+
+    splitter = make_splitter(splits.value, folds, seed)
+    with argument("--folds"):
+        next(splitter.split(data.X, data.Y))
+    return splitter
+
+
+@contextmanager
+def _running(jobs: int | None, cluster: str | None, results: Path | None) -> Iterator[Engine]:
+    """Yield the engine of the folds; show progress, and name the kept folds after an early end."""
+    from sklearn.exceptions import FitFailedWarning
+
+    from labelweave._common.progress import progress_shown
+
+    kept = None
+    if results is not None:
+        kept = f"finished folds are kept in {results}: the same command continues where it was"
+    with (
+        workers(jobs, cluster, kept=kept, folds=True) as engine,
+        progress_shown("comparing methods"),
+        resumable(kept),
+        file_of_results("--results"),
+        warnings.catch_warnings(),
+    ):
+        # Failed fits are reported at the end, with the exit code.
+        warnings.simplefilter("ignore", FitFailedWarning)
+        yield engine
+
+
+def _show(result: Comparison, form: TextFormat | None, judged_by: str, test: Test) -> None:
+    from labelweave.report.console import make_console, show_comparison
+
     if form is not None:
         typer.echo(comparison_text(result, form, test=test.value), nl=False)
     elif len(result.failures()) < len(result.results):
         show_comparison(result, make_console(sys.stdout), test=test.value)
-        if decisions == "matching":
+        if judged_by == "matching":
             typer.echo(
                 "each measure is judged by the labels that are best for it, where a method has "
                 "probabilities and a free decision; --decisions own: one prediction for all"
             )
-    _report_problems(result)
-
-
-def _what_is_kept(results: Path | None) -> str | None:
-    if results is None:
-        return None
-    return f"finished folds are kept in {results}: the same command continues where it was"
 
 
 def _report_problems(result: Comparison) -> None:
-    """Report problems on standard error; fail if a method failed on all folds."""
+    """Report problems on standard error; raise an error if a method failed on all folds."""
     from labelweave.report.comparison import warning_notes
 
     for note in warning_notes(result):
@@ -234,12 +285,7 @@ def report(
             help="The report: one HTML file to share (.html), Markdown (.md) or LaTeX (.tex).",
         ),
     ],
-    test: Annotated[
-        Test,
-        typer.Option(
-            "--test", help="t-test over folds: paired, or corrected for overlapping training sets."
-        ),
-    ] = Test.paired,
+    test: TestOption = Test.paired,
 ) -> None:
     """Write a report on comparisons; methods compared on several data sets are ranked over them.
 
@@ -261,7 +307,7 @@ def report(
 
 
 def read_comparison(file: Path) -> Comparison:
-    """Read a comparison from a file; errors name it."""
+    """Read a comparison from a file; errors name the file."""
     from labelweave.evaluation import Comparison
 
     try:

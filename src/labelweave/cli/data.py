@@ -1,27 +1,24 @@
-"""Convert, datasets.
-
-``labelweave convert``: write a data set into a folder that is read where it lies.
-
-``labelweave datasets``: list the named data sets.
-"""
+"""``labelweave convert`` and ``datasets``: folders of arrays, and the list of named data sets."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import load_dataset
 from labelweave.cli.options import (
+    BadInputError,
     IgnoreOption,
     LabelsOption,
     MaxFeaturesOption,
     MaxLabelsOption,
     MaxMemoryOption,
     ReadOptions,
+    ZeroBasedFlag,
+    argument,
 )
 
 if TYPE_CHECKING:
@@ -37,9 +34,7 @@ def convert(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
-    zero_based: Annotated[
-        bool, typer.Option("--zero-based", help="Feature indices of svmlight text start at 0.")
-    ] = False,
+    zero_based: ZeroBasedFlag = False,
     labels: LabelsOption = None,
     ignore: IgnoreOption = None,
     max_memory: MaxMemoryOption = None,
@@ -57,7 +52,7 @@ def convert(
     options = ReadOptions(
         labels=labels,
         ignore=ignore,
-        zero_based=zero_based or None,  # else the reader of whole files looks for a feature 0
+        zero_based=zero_based or None,  # None: the reader of whole files looks for a feature 0
         max_memory=max_memory,
         max_features=max_features,
         max_labels=max_labels,
@@ -73,19 +68,19 @@ def _convert(files: list[str], out: Path, options: ReadOptions) -> Dataset:
     from labelweave.data import write_mapped
     from labelweave.data.load import is_row_text
 
+    limits = options.limits()
+    most: Any = {"max_features": limits.features, "max_labels": limits.labels}
     in_batches = [is_row_text(file) for file in files]
     if all(in_batches) and options.labels is None and options.ignore is None:
         with argument("FILES"):
-            return write_mapped(
-                files, out, zero_based=bool(options.zero_based), limits=options.limits()
-            )
+            return write_mapped(files, out, zero_based=bool(options.zero_based), **most)
     if len(files) > 1:
         raise BadInputError(
             "FILES: several files must be svmlight or XMC text, without --labels and --ignore"
         )
     data = load_dataset(files[0], options, name="FILES")
     with argument("--out"):
-        return write_mapped(data, out, limits=options.limits())
+        return write_mapped(data, out, **most)
 
 
 def datasets() -> None:

@@ -1,11 +1,4 @@
-"""Explain, dependence, explore.
-
-``labelweave dependence``: which labels depend on each other, given the features.
-
-``labelweave explain``: why a model predicts the labels of a row.
-
-``labelweave explore``: look at a model and its predictions in the browser.
-"""
+"""``labelweave dependence``, ``explain`` and ``explore``: understand a model and its answers."""
 
 from __future__ import annotations
 
@@ -17,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labelweave.cli.compare import read_comparison
-from labelweave.cli.errors import BadInputError, argument
 from labelweave.cli.inputs import (
-    check_writable,
+    check_row,
     classifier_with_joint,
     label_names_of,
     labelled_rows,
@@ -27,13 +19,17 @@ from labelweave.cli.inputs import (
     read_features,
 )
 from labelweave.cli.options import (
+    BadInputError,
     DatasetArgument,
     ModelArgument,
     ReadOptions,
+    RowsArgument,
+    TableOption,
     TrustOption,
+    argument,
     reads_rows,
 )
-from labelweave.cli.outputs import write_table
+from labelweave.cli.outputs import check_writable, write_table
 
 if TYPE_CHECKING:
     from labelweave.evaluation import LabelDependence
@@ -43,7 +39,7 @@ _PLOT_FORMATS = (".png", ".svg", ".pdf")
 
 
 class Picture(StrEnum):
-    """What ``--plot`` draws."""
+    """Kinds of pictures of the dependence between labels."""
 
     graph = "graph"
     information = "information"
@@ -53,9 +49,7 @@ class Picture(StrEnum):
 @reads_rows
 def dependence(
     model: ModelArgument,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Rows to look at; labels in it are ignored.")
-    ],
+    file: RowsArgument,
     row: Annotated[
         int | None,
         typer.Option(
@@ -63,12 +57,7 @@ def dependence(
         ),
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Number of pairs to write.")] = 20,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="CSV file to write to.", show_default="standard output"
-        ),
-    ] = None,
+    output: TableOption = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw into a .png, .svg or .pdf file.")
     ] = None,
@@ -94,18 +83,13 @@ def dependence(
     labelweave dependence emotions.skops emotions --row 12 --plot row12.png --picture log-odds
     """  # noqa: D301
     check_writable(output, "--output")
-    check_writable(plot, "--plot")
+    check_writable(plot, "--plot", _PLOT_FORMATS)
     if picture is not None and plot is None:
         raise BadInputError("--picture: name the file to draw into, --plot FILE")
-    if plot is not None and plot.suffix.lower() not in _PLOT_FORMATS:
-        raise BadInputError(
-            f"--plot: {plot} must have one of the extensions {', '.join(_PLOT_FORMATS)}"
-        )
     fitted = load_model(model, trust)
     names = label_names_of(fitted, classifier_with_joint(fitted).n_labels_)
     features = read_features(fitted, file, read_options)
-    if row is not None and row >= features.shape[0]:
-        raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")
+    check_row(row, features, file)
 
     from labelweave.evaluation import LabelDependence
     from labelweave.models.predictions import predict_joint
@@ -144,9 +128,7 @@ def _draw(found: LabelDependence, path: Path, picture: Picture) -> None:
 @reads_rows
 def explain(
     model: ModelArgument,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Rows to explain; labels in it are ignored.")
-    ],
+    file: RowsArgument,
     row: Annotated[
         int, typer.Option("--row", min=0, help="The row to explain; 0 is the first.")
     ] = 0,
@@ -179,8 +161,7 @@ def explain(
     """  # noqa: D301
     fitted = load_model(model, trust)
     features = read_features(fitted, file, read_options)
-    if row >= features.shape[0]:
-        raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")
+    check_row(row, features, file)
     part = features.iloc[[row]] if hasattr(features, "iloc") else features[[row]]
 
     from labelweave.models.explanations import explain_label, explain_set
@@ -215,7 +196,7 @@ def _evidence(model: Any, given: list[str]) -> dict[int | str, int]:
 
 
 def _position(model: Any, label: str) -> int | str:
-    """Return the position of a label given by name or position; if unknown, what was given."""
+    """Return the position of a label given by name or position; an unknown name stays."""
     from labelweave._common.pipelines import inside
 
     names = list(getattr(inside(model).model, "label_names_in_", ()))
@@ -245,7 +226,7 @@ def explore(
     read_options: ReadOptions,
     trust: TrustOption = None,
 ) -> None:
-    """Open a page that shows what a model says of every row, and answers questions about it.
+    """Open a page that shows the predictions for every row and answers questions about them.
 
     Only this machine reaches the page, and only by the link that is printed. Ctrl-C ends it.
 

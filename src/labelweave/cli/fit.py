@@ -1,9 +1,4 @@
-"""Fit, tree.
-
-``labelweave fit``: fit a model to all rows and save it.
-
-``labelweave tree``: learn and display the dependencies between labels.
-"""
+"""``labelweave fit`` and ``tree``: fit a method to all rows of a data set."""
 
 from __future__ import annotations
 
@@ -16,18 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.inputs import check_writable, load_dataset, numbered_from, report_guess
+from labelweave.cli.inputs import (
+    announce_preprocessing,
+    load_dataset,
+    numbered_from,
+    report_guess,
+)
 from labelweave.cli.options import (
+    BadInputError,
     ClusterOption,
     DatasetArgument,
     ReadOptions,
     ScaleOption,
     SeedOption,
+    WorkFailedError,
+    argument,
     reads_data,
     scale_of,
 )
-from labelweave.cli.outputs import workers
+from labelweave.cli.outputs import check_writable, workers
 
 if TYPE_CHECKING:
     from labelweave.data import Dataset
@@ -57,7 +59,7 @@ def fit(
     """  # noqa: D301
     check_writable(model, "--model")
 
-    from labelweave import persistence
+    from labelweave import save_model
     from labelweave.models.methods import make_method
 
     with argument("--method"):
@@ -69,7 +71,7 @@ def fit(
         fitted = fit_method(estimator, method, data, scale)
         seconds = time.perf_counter() - started
     with argument("--model"):
-        persistence.save(fitted, model)
+        save_model(fitted, model)
     _show_choice(fitted)
     typer.echo(
         f"fitted {method} to {data.name} ({data.n_rows} rows, {data.n_features} features, "
@@ -79,7 +81,7 @@ def fit(
 
 
 def _show_choice(model: Any) -> None:
-    """Show what a model was chosen from, or how it was calibrated."""
+    """Show the candidates of a selection, or the effect of a calibration."""
     from labelweave.models.best_joint import BestJoint
     from labelweave.models.calibration import CalibratedJointCV
 
@@ -97,7 +99,7 @@ def _show_choice(model: Any) -> None:
 
 @contextmanager
 def _spread(cluster: str | None) -> Iterator[None]:
-    """Fit labels on the workers of a cluster, if one is named, for as long as the context lasts."""
+    """Fit labels on the workers of a cluster, if one is named, while the context lasts."""
     if cluster is None:
         yield
         return
@@ -112,7 +114,7 @@ def _spread(cluster: str | None) -> Iterator[None]:
 
 
 def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -> Any:
-    """Fit an estimator after preprocessing; `method` is what the user called it."""
+    """Fit an estimator after preprocessing; `method` is the user's name for it."""
     from labelweave._common.progress import progress_shown
     from labelweave.models.methods import with_preprocessing
 
@@ -123,15 +125,6 @@ def fit_method(estimator: Any, method: str, data: Dataset, scale: bool | None) -
             return _fit_named(prepared, data)
     except ValueError as error:
         raise WorkFailedError(f"{method} cannot be fitted to {data.name}: {error}") from error
-
-
-def announce_preprocessing(model: Any) -> None:
-    """Report how categories and missing values are converted to numbers, if there are any."""
-    from labelweave.data.preprocessing import describe_preprocessor, preprocessor_of
-
-    preprocessor = preprocessor_of(model)
-    if preprocessor is not None:
-        typer.echo(f"features: {describe_preprocessor(preprocessor)}", err=True)
 
 
 def _fit_named(estimator: Any, data: Dataset) -> Any:
@@ -182,11 +175,7 @@ def tree(
     from labelweave.plots.dependence import FIGURE_FORMATS, save_structures
     from labelweave.report.console import make_console, show_structures
 
-    check_writable(output, "--output")
-    if output is not None and output.suffix.lower() not in FIGURE_FORMATS:
-        raise BadInputError(
-            f"--output: {output} must have one of the extensions {', '.join(FIGURE_FORMATS)}"
-        )
+    check_writable(output, "--output", FIGURE_FORMATS)
     with argument("--method"):
         estimator = make_method(method, seed=seed)
     data = load_dataset(dataset, read_options)

@@ -1,8 +1,7 @@
-"""Data, models and metrics read; rows aligned with a model.
+"""Data sets, models and metrics as commands read them; rows aligned with a fitted model.
 
-Read the inputs of commands: data sets, models and metrics; check and write output files.
-
-Align the features and labels of a file with those that a model was fitted with.
+The features and labels of a file follow those that the model was fitted with: by name, or in text
+without names by number.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, argument
-from labelweave.cli.options import ReadOptions
+from labelweave.cli.options import BadInputError, ReadOptions, argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +35,9 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
             nominal=read_options.nominal or (),
             header=read_options.header,
             zero_based=read_options.zero_based,
-            limits=limits,
+            max_memory=limits.memory,
+            max_features=limits.features,
+            max_labels=limits.labels,
         )
     if not data.n_rows:
         raise BadInputError(f"{name}: {source} has no rows")
@@ -66,11 +66,20 @@ def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
     from labelweave import persistence
 
     with argument("MODEL"):
-        return persistence.load(path, trusted=trusted or ())
+        return persistence.load_model(path, trusted=trusted or ())
+
+
+def announce_preprocessing(model: Any) -> None:
+    """Report how categories and missing values are converted to numbers, if there are any."""
+    from labelweave.data.preprocessing import describe_preprocessor, preprocessor_of
+
+    preprocessor = preprocessor_of(model)
+    if preprocessor is not None:
+        typer.echo(f"features: {describe_preprocessor(preprocessor)}", err=True)
 
 
 def classifier_with_joint(model: Any) -> Any:
-    """Return the classifier inside a model, which must have a joint distribution of its labels."""
+    """Return the classifier inside a model; raise an error if it has no joint distribution."""
     from labelweave._common.pipelines import inside
 
     classifier = inside(model).model
@@ -88,23 +97,6 @@ def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
     with argument("--metrics"):
         chosen = DEFAULT_METRICS if names is None else names.split(",")
         return tuple(resolve_metrics(chosen).values())
-
-
-def check_writable(path: Path | None, option: str) -> None:
-    """Raise an error before the work, not after it, if the result cannot be written."""
-    from labelweave._common.files import require_writable
-
-    if path is not None:
-        with argument(option):
-            require_writable(path)
-
-
-def write_text(path: Path, text: str, option: str) -> None:
-    """Write the file named by an option atomically."""
-    from labelweave._common.files import replacing
-
-    with argument(option), replacing(path) as file:
-        file.write(text.encode())
 
 
 def label_names_of(model: Any, n_labels: int) -> list[str]:
@@ -152,10 +144,16 @@ def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
     return aligned
 
 
+def check_row(row: int | None, features: Any, file: str) -> None:
+    """Raise an error if --row is not among the rows of a file."""
+    if row is not None and row >= features.shape[0]:
+        raise BadInputError(f"--row: {row} is not among the {features.shape[0]} rows of {file}")
+
+
 def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[Dataset, Any, Any]:
     """Read the DATASET argument, and return it with its features and labels as the model has them.
 
-    The label columns of a table are those of the model, unless the options name others.
+    The label columns of a table are the model's, unless the options name others.
     """
     from labelweave.data.load import is_table
 
@@ -180,7 +178,7 @@ def numbered_from(data: Dataset) -> int | None:
 
 
 def report_guess(data: Dataset, source: str, argument_name: str, read_options: ReadOptions) -> None:
-    """Report that features are taken to start at 1, if nothing but a missing feature 0 says so."""
+    """Report that features are taken to start at 1, if only a missing feature 0 suggests it."""
     from labelweave.data.load import is_row_text
 
     if is_row_text(source) and numbered_from(data) == 1 and read_options.zero_based is None:
@@ -192,7 +190,7 @@ def report_guess(data: Dataset, source: str, argument_name: str, read_options: R
 
 
 def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
-    """Return the options with which features are counted as in the rows a model was fitted to."""
+    """Return options that number the features as the rows of the fit did."""
     if read_options.zero_based is None and getattr(model, "first_feature_", None) == 0:
         return replace(read_options, zero_based=True)
     return read_options
@@ -201,7 +199,7 @@ def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
 def _check_numbers(
     model: Any, data: Dataset, source: str, argument_name: str, read_options: ReadOptions
 ) -> None:
-    """Raise an error if features are counted from another number than those of the model."""
+    """Raise an error if the first feature has another number than in the rows of the fit."""
     ours, theirs = numbered_from(data), getattr(model, "first_feature_", None)
     if theirs is None:
         report_guess(data, source, argument_name, read_options)
@@ -227,7 +225,7 @@ def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
 
 
 def _report_surplus(argument_name: str, surplus: int) -> None:
-    """Report a difference in the number of features: the indices may start elsewhere."""
+    """Report a difference in the number of features, which may come from other indices."""
     if surplus > 0:
         text = f"{surplus} features unknown to the model are ignored"
     elif surplus < 0:

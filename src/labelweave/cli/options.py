@@ -1,40 +1,60 @@
-"""Arguments and options that commands share.
+"""Arguments and options that commands share, and the errors that name them.
 
-Arguments and options shared by several commands.
+Exit codes are 0 for success, 1 for failure, 2 for invalid input or usage, 130 for an interruption
+and 141 if nobody reads the output.
 
-Options for reading files, which most commands share.
+Typer has no groups of options, so `reads_data` and `reads_rows` add the options for reading files
+to the signatures of commands.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from labelweave.cli.errors import argument
-
 if TYPE_CHECKING:
     from labelweave.data.files import Limits
 
 
-class Splits(StrEnum):
-    """Ways of splitting rows into folds."""
+class CommandError(Exception):
+    """An error that ends a command with a message instead of a traceback."""
 
-    kfold = "kfold"
-    stratified = "stratified"
+    exit_code = 1
 
 
-class Test(StrEnum):
-    """Significance tests."""
+class BadInputError(CommandError):
+    """The input is invalid."""
 
-    paired = "paired"
-    corrected = "corrected"
+    exit_code = 2
+
+
+class WorkFailedError(CommandError):
+    """The input is valid, but the command failed."""
+
+
+@contextmanager
+def argument(name: str) -> Iterator[None]:
+    """Turn the library's errors about a value into a :class:`BadInputError` for the argument."""
+    try:
+        yield
+    except (ValueError, OSError, ImportError) as error:
+        raise BadInputError(f"{name}: {_with_option_names(error)}") from error
+
+
+def _with_option_names(error: Exception) -> str:
+    """Return a message of the library with options in place of Python arguments."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    text = " ".join(str(error).split()) or type(error).__name__
+    return re.sub(r"\blabels='([^']*)'", r"--labels '\1'", text)
 
 
 DatasetArgument = Annotated[
@@ -47,6 +67,13 @@ DatasetArgument = Annotated[
 ]
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file written by `labelweave fit`.")
+]
+RowsArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="Rows to look at; labels in the file are ignored.")
+]
+TableOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="CSV file to write to.", show_default="standard output"),
 ]
 JobsOption = Annotated[
     int | None,
@@ -131,6 +158,9 @@ ZeroBasedOption = Annotated[
         show_default="0 if there is a feature 0",
     ),
 ]
+ZeroBasedFlag = Annotated[
+    bool, typer.Option("--zero-based", help="Feature indices of svmlight text start at 0.")
+]
 MaxMemoryOption = Annotated[
     str | None,
     typer.Option(
@@ -170,7 +200,7 @@ _OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options for reading a file; see `labelweave.load`."""
+    """The options for reading a file, as `labelweave.load` has them."""
 
     labels: str | Sequence[str] | None = None
     ignore: str | None = None
@@ -182,13 +212,11 @@ class ReadOptions:
     max_labels: int | None = None
 
     def limits(self) -> Limits:
-        """Return the limits given by the options."""
-        from labelweave.data.files import Limits, parse_size
+        """Return the limits on the sizes of files."""
+        from labelweave.data.files import Limits
 
         with argument("--max-memory"):
-            memory = None if self.max_memory is None else parse_size(self.max_memory)
-        given = {"memory": memory, "features": self.max_features, "labels": self.max_labels}
-        return Limits(**{name: value for name, value in given.items() if value is not None})
+            return Limits.of(self.max_memory, self.max_features, self.max_labels)
 
 
 Command = Callable[..., None]
@@ -205,11 +233,7 @@ def reads_rows(command: Command) -> Command:
 
 
 def _with_options(command: Command, names: Sequence[str]) -> Command:
-    """Put options in the place of a command's parameter `read_options`.
-
-    Typer reads options off the signature of a function; here that of a command is composed, so that
-    commands need not repeat these.
-    """
+    """Return the command with options in its signature in place of the parameter `read_options`."""
     signature = inspect.signature(command, eval_str=True)
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():

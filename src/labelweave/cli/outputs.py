@@ -1,9 +1,4 @@
-"""Results written by the extension of the file; where work runs.
-
-Write results to files; the extension determines the format.
-
-Where the work of a command runs: processes on this machine, or the workers of a cluster.
-"""
+"""Files that commands write, in the format of their extension, and workers that commands use."""
 
 from __future__ import annotations
 
@@ -19,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.inputs import check_writable, write_text
+from labelweave.cli.options import BadInputError, WorkFailedError, argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,9 +32,9 @@ class TextFormat(StrEnum):
     csv = "csv"
 
 
-#: Where the context of a command keeps the words it was called with.
+#: The key of the typed command in the context of a command.
 COMMAND_LINE = "labelweave.command_line"
-_ENDINGS = (".json", ".csv", ".md")
+SCORE_FORMATS: Final = (".json", ".csv", ".md")
 _COMPRESSIONS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
     ".gz": "gzip",
     ".xz": "xz",
@@ -48,11 +42,18 @@ _COMPRESSIONS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
 }
 
 
-def check_output(path: Path | None) -> None:
-    """Raise an error before the work if the result cannot be written or the format is unknown."""
-    check_writable(path, "--output")
-    if path is not None and path.suffix.lower() not in _ENDINGS:
-        raise BadInputError(f"--output: {path} must have the extension .json, .csv or .md")
+def check_writable(path: Path | None, option: str, endings: Sequence[str] = ()) -> None:
+    """Raise an error before the work if its result cannot be written, or has no known format."""
+    from labelweave._common.files import require_writable
+
+    if path is None:
+        return
+    with argument(option):
+        require_writable(path)
+    if endings and path.suffix.lower() not in endings:
+        raise BadInputError(
+            f"{option}: {path} must have one of the extensions {', '.join(endings)}"
+        )
 
 
 def check_report(path: Path | None) -> None:
@@ -95,7 +96,14 @@ def write_comparison(result: Comparison, path: Path, *, test: str) -> None:
         text = result.to_frame().to_csv(index=False)
     else:
         text = result.to_markdown(test=test) if ending == ".md" else result.to_json()
-    write_text(path, text, "--output")
+    _write_text(path, text, "--output")
+
+
+def _write_text(path: Path, text: str, option: str) -> None:
+    from labelweave._common.files import replacing
+
+    with argument(option), replacing(path) as file:
+        file.write(text.encode())
 
 
 def write_scores(scores: Mapping[str, float], about: Mapping[str, Any], path: Path) -> None:
@@ -109,7 +117,7 @@ def write_scores(scores: Mapping[str, float], about: Mapping[str, Any], path: Pa
     else:
         figures = {k: v if math.isfinite(v) else str(v) for k, v in scores.items()}
         text = json.dumps({**about, "scores": figures}, indent=2) + "\n"
-    write_text(path, text, "--output")
+    _write_text(path, text, "--output")
 
 
 def write_table(table: pd.DataFrame, path: Path | None) -> None:
@@ -125,7 +133,7 @@ def write_table(table: pd.DataFrame, path: Path | None) -> None:
 
 
 def check_workers(jobs: int | None, cluster: str | None) -> None:
-    """Raise an error if --jobs is no number of processes, or --cluster is given as well."""
+    """Raise an error if --jobs is not a number of processes, or if --cluster is given as well."""
     if jobs == 0:
         raise BadInputError("--jobs: must be at least 1, or -1 for all cores; got 0")
     if jobs is not None and cluster is not None:
@@ -136,7 +144,7 @@ def check_workers(jobs: int | None, cluster: str | None) -> None:
 def workers(
     jobs: int | None, cluster: str | None, *, kept: str | None, folds: bool = False
 ) -> Iterator[Engine]:
-    """Yield what runs the work; say what is kept, if anything is, if the cluster is lost."""
+    """Yield the engine that runs the work; `kept` says which results survive a lost cluster."""
     if cluster is None:
         from labelweave._common.engine import JoblibEngine
 
@@ -156,13 +164,13 @@ def workers(
         except WorkerMismatchError as error:
             raise BadInputError(f"--cluster: {error}") from error
         except ClusterLostError as error:
-            told = "nothing is kept without --results FILE" if kept is None else kept
-            raise WorkFailedError(f"{error}; {told}") from error
+            kept = kept or "nothing is kept without --results FILE"
+            raise WorkFailedError(f"{error}; {kept}") from error
 
 
 @contextmanager
 def resumable(kept: str | None) -> Iterator[None]:
-    """Say what is kept, if anything is, when the user interrupts the command."""
+    """Print `kept`, which says which results survive, when the user interrupts the command."""
     try:
         yield
     except KeyboardInterrupt:
@@ -194,7 +202,7 @@ def _warn_of_threads(engine: DaskEngine) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Leave it to the command to say what is wrong, not to the log of dask."""
+    """Silence the log of dask, because the command reports errors itself."""
     # One handler for all loggers of dask and tornado.
     handlers = logging.getLogger("distributed").handlers
     before = [handler.level for handler in handlers]

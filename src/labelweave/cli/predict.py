@@ -1,11 +1,4 @@
-"""Predict, ask, evaluate.
-
-``labelweave ask``: the probability of any event, for the rows of a file.
-
-``labelweave evaluate``: score a saved model on test data.
-
-``labelweave predict``: predict labels, or their probabilities, for new rows.
-"""
+"""``labelweave predict``, ``ask`` and ``evaluate``: apply a fitted model to the rows of a file."""
 
 from __future__ import annotations
 
@@ -15,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
 from labelweave.cli.inputs import (
-    check_writable,
     chosen_metrics,
     classifier_with_joint,
     label_names_of,
@@ -26,14 +17,19 @@ from labelweave.cli.inputs import (
     read_features,
 )
 from labelweave.cli.options import (
+    BadInputError,
     DatasetArgument,
     MetricsOption,
     ModelArgument,
     ReadOptions,
+    RowsArgument,
+    TableOption,
     TrustOption,
+    WorkFailedError,
+    argument,
     reads_rows,
 )
-from labelweave.cli.outputs import check_output, write_scores, write_table
+from labelweave.cli.outputs import SCORE_FORMATS, check_writable, write_scores, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +41,7 @@ if TYPE_CHECKING:
 @reads_rows
 def ask(
     model: ModelArgument,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Rows to ask about; labels in it are ignored.")
-    ],
+    file: RowsArgument,
     questions: Annotated[
         list[str], typer.Argument(metavar="QUESTION...", help="One or more, each in quotes.")
     ],
@@ -67,12 +61,7 @@ def ask(
             show_default="exact if possible, otherwise 1000",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="CSV file to write to.", show_default="standard output"
-        ),
-    ] = None,
+    output: TableOption = None,
     *,
     read_options: ReadOptions,
     trust: TrustOption = None,
@@ -99,7 +88,7 @@ def ask(
     joint: Any = predict_joint(fitted, features)
     estimates = {text: joint.prob(query, samples=samples) for text, query in queries.items()}
     write_table(_means(estimates) if mean else _rows(estimates, errors), output)
-    _tell_impossible(estimates)
+    _warn_of_empty_cells(estimates)
 
 
 def _parsed(question: str, model: Any) -> Query:
@@ -108,12 +97,11 @@ def _parsed(question: str, model: Any) -> Query:
     n_labels = classifier_with_joint(model).n_labels_
     try:
         return parse_query(question, n_labels, label_names_of(model, n_labels))
-    except ValueError as error:  # as it is, because it marks the place
+    except ValueError as error:  # its lines stay, because they mark the place
         raise BadInputError(f"QUESTION: {str(error).removeprefix('query: ')}") from error
 
 
-def _tell_impossible(estimates: dict[str, Estimate]) -> None:
-    """Say why cells are empty."""
+def _warn_of_empty_cells(estimates: dict[str, Estimate]) -> None:
     import numpy as np
 
     for question, estimate in estimates.items():
@@ -140,7 +128,7 @@ def _rows(estimates: dict[str, Estimate], errors: bool) -> pd.DataFrame:
 
 
 def _means(estimates: dict[str, Estimate]) -> pd.DataFrame:
-    """Return the mean over the rows that have a probability, and how many these are."""
+    """Return the mean over the rows that have a probability, and the number of these rows."""
     import numpy as np
     import pandas as pd
 
@@ -177,7 +165,7 @@ def evaluate(
     labelweave evaluate emotions.skops test.arff
     labelweave evaluate songs.skops test.csv --metrics exact_match,auc_macro --per-label
     """  # noqa: D301
-    check_output(output)
+    check_writable(output, "--output", SCORE_FORMATS)
     measures = chosen_metrics(metrics)
     fitted = load_model(model, trust)
     data, features, truth = labelled_rows(fitted, dataset, read_options)
@@ -207,15 +195,8 @@ def evaluate(
 @reads_rows
 def predict(
     model: ModelArgument,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Rows to predict; labels in the file are ignored.")
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="CSV file to write to.", show_default="standard output"
-        ),
-    ] = None,
+    file: RowsArgument,
+    output: TableOption = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Write the probability of each label instead of 0 or 1.")
     ] = False,
@@ -321,7 +302,7 @@ def _table(model: Any, values: Any) -> pd.DataFrame:
 
 
 def _set_table(model: Any, features: Any, confidence: float) -> pd.DataFrame:
-    """Return what the sets say about each label, and how large they are."""
+    """Return the labels on which all vectors of a set agree, and the sizes of the sets."""
     import pandas as pd
 
     from labelweave._common.pipelines import inside

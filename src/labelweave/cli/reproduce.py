@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labelweave.cli.errors import WorkFailedError, argument
-from labelweave.cli.options import ClusterOption, JobsOption
+from labelweave.cli.options import ClusterOption, JobsOption, WorkFailedError, argument
 from labelweave.cli.outputs import COMMAND_LINE, check_workers, file_of_results, resumable, workers
 
 if TYPE_CHECKING:
-    from labelweave.papers.reproduction import Progress
+    from labelweave.papers.reproduction import Reproduction
     from labelweave.report.document import Document
 
 
@@ -31,25 +27,29 @@ class Paper(StrEnum):
     all = "all"
 
 
+ExperimentsOption = Annotated[
+    str | None,
+    typer.Option("--only", help="Comma-separated experiments, such as tables or figure-3."),
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        exists=True,
+        file_okay=False,
+        help="Folder of the data sets (else LABELWEAVE_DATA).",
+    ),
+]
+
+
 def reproduce(
     ctx: typer.Context,
     paper: Annotated[Paper, typer.Argument(metavar="PAPER", help="p2cg, mc, bomc or all.")],
     quick: Annotated[
         bool, typer.Option("--quick", help="A small subset on bundled data, in a few minutes.")
     ] = False,
-    only: Annotated[
-        str | None,
-        typer.Option("--only", help="Comma-separated experiments, such as tables or figure-3."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            exists=True,
-            file_okay=False,
-            help="Folder of the data sets (else LABELWEAVE_DATA).",
-        ),
-    ] = None,
+    only: ExperimentsOption = None,
+    data: DataOption = None,
     seeds: Annotated[
         int, typer.Option("--seeds", min=1, help="Number of seeds; each repeats all folds.")
     ] = 1,
@@ -87,7 +87,7 @@ def reproduce(
     kept = "the same command continues where it was"
     with (
         workers(jobs, cluster, kept=kept, folds=True) as engine,
-        progress_shown("reproducing"),
+        progress_shown("reproducing", lines=True),
         resumable(kept),
         file_of_results("--results"),
     ):
@@ -98,9 +98,13 @@ def reproduce(
             only=chosen,
             n_seeds=seeds,
             engine=engine,
-            progress=_lines(),
             command=ctx.meta.get(COMMAND_LINE, ""),
         )
+    _show(found, results)
+
+
+def _show(found: Reproduction, results: Path) -> None:
+    """Print verdicts and the place of the report; raise an error if tasks failed."""
     for line in found.left_out:
         typer.echo(f"warning: left out {line}", err=True)
     if not found.n_tasks:
@@ -134,26 +138,3 @@ def _show_verdicts(document: Document) -> None:
                     counts[verdict.outcome] += 1
                     typer.echo(f"{verdict.number:>3}  {verdict.outcome:<15} {verdict.claim}")
     typer.echo(", ".join(f"{n} {outcome}" for outcome, n in counts.items()))
-
-
-def _lines() -> Callable[[Progress], None]:
-    """Return a function that prints a line after each twentieth of the work, or after a minute.
-
-    Nothing is printed on terminals, which have a progress bar.
-    """
-    told, told_at = 0, time.monotonic()
-
-    def advance(state: Progress) -> None:
-        nonlocal told, told_at
-        twentieth, now = 20 * state.done // state.total, time.monotonic()
-        if not sys.stderr.isatty() and (twentieth > told or now - told_at > 60):
-            told, told_at = twentieth, now
-            left = _time_left(state.seconds_left)
-            typer.echo(f"{state.done} of {state.total} tasks, left: {left}", err=True)
-
-    return advance
-
-
-def _time_left(seconds: float) -> str:
-    hours, minutes = int(seconds // 3600), int(seconds % 3600 // 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {int(seconds % 60)} s"

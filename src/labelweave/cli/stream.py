@@ -1,11 +1,4 @@
-"""Stream, on one machine or a cluster.
-
-What ``labelweave stream`` says of a learner.
-
-``labelweave stream --cluster``: the partitions of a stream, learned by workers.
-
-``labelweave stream``: learn from a stream of rows in bounded memory.
-"""
+"""``labelweave stream``: learn from a stream of rows, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -14,22 +7,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.errors import BadInputError, WorkFailedError, argument
-from labelweave.cli.inputs import check_writable
 from labelweave.cli.options import (
+    BadInputError,
     ClusterOption,
     MaxFeaturesOption,
     MaxLabelsOption,
     MaxMemoryOption,
     ReadOptions,
     SeedOption,
+    WorkFailedError,
+    ZeroBasedFlag,
+    argument,
 )
-from labelweave.cli.outputs import resumable, workers
+from labelweave.cli.outputs import check_writable, resumable, workers
 
 if TYPE_CHECKING:
     from labelweave.distributed.partitioned import PartitionedLearner
@@ -37,183 +33,87 @@ if TYPE_CHECKING:
     from labelweave.models.online.classifier import BayesianOnlineClassifier
 
 
-def figures(learner: StreamLearner | PartitionedLearner, seconds: float) -> str:
-    """Return how far a learner has come, how fast and how well."""
-    rows = learner.n_rows - learner.n_resumed
-    parts = [f"{learner.n_rows:,} rows", f"{rows / max(seconds, 1e-9):,.0f} rows/s"]
-    quality = learner.quality
-    macro, micro = quality.macro(), quality.micro()
-    if learner.score and macro == macro:  # nan after the first batch, which is not predicted
-        parts.append(f"prequential F1 macro {macro:.3f} micro {micro:.3f}")
-    if learner.n_bad:
-        parts.append(f"{learner.n_bad:,} bad lines")
-    return ", ".join(parts)
-
-
-def show_summary(
-    learner: StreamLearner | PartitionedLearner, seconds: float, out: Path, resumed: str
-) -> None:
-    """Say on standard error what was learned and where the model is."""
-    lines = [f"learned from {figures(learner, seconds)}", resumed]
-    if learner.n_bad:
-        lines.append(f"first bad line: {learner.complaint}")
-    size = f"{learner.state.n_features} features, {learner.state.n_labels} labels"
-    typer.echo("\n".join(filter(None, [*lines, f"model: {out} ({size})"])), err=True)
-
-
-@contextmanager
-def exclusive(out: Path) -> Iterator[None]:
-    """Lock the model and its checkpoint against other processes."""
-    from labelweave._common.files import LockedError, locked
-
-    try:
-        with locked(out.with_name(out.name + ".lock")):
-            yield
-    except LockedError as error:
-        raise BadInputError(
-            f"--out: another process is learning {out}; wait for it or choose another file"
-        ) from error
-
-
-def stream_partitions(
-    model: BayesianOnlineClassifier,
-    files: list[str],
-    out: Path,
-    *,
-    cluster: str,
-    restart: bool,
-    **options: Any,
-) -> None:
-    """Learn a model from files, each on a worker, and save it."""
-    from labelweave import persistence
-
-    folder = out.with_name(out.name + ".partitions")
-    if restart:
-        shutil.rmtree(folder, ignore_errors=True)
-    kept = f"finished partitions are kept in {folder}: the same command goes on from there"
-    with workers(None, cluster, kept=kept) as engine, resumable(kept):
-        from labelweave._common.engine import LostWorkError
-        from labelweave.distributed.cluster import ClusterLostError
-        from labelweave.distributed.partitioned import OtherRunError, PartitionedLearner
-        from labelweave.models.online.stream import CheckpointError
-
-        started = time.perf_counter()
-        with argument("FILE"), _progress_of_partitions() as show:
-            try:
-                learner = PartitionedLearner(
-                    files, model.settings(), engine, checkpoint=folder, **options
-                )
-                learner.run(show)
-            except OtherRunError as error:
-                raise BadInputError(f"--out: {error}; use --restart to start anew") from error
-            except CheckpointError as error:
-                raise WorkFailedError(f"--out: {error}") from error
-            except (ClusterLostError, LostWorkError) as error:
-                raise WorkFailedError(f"{error}; {kept}") from error
-            if not learner.label_names:
-                raise ValueError("the files have no labels to learn from")
-        seconds = time.perf_counter() - started
-    model.adopt(learner.state, learner.label_names)
-    model.first_feature_ = learner.first_feature
-    with argument("--out"):
-        persistence.save(model, out)
-    learner.remove_checkpoint()  # only once the model is on disk
-    resumed = f"{learner.n_resumed:,} rows had been learned before" if learner.n_resumed else ""
-    show_summary(learner, seconds, out, resumed)
-
-
-@contextmanager
-def _progress_of_partitions() -> Iterator[Callable[[PartitionedLearner], None]]:
-    """Show a status line on standard error, updated with every partition, unless it is a pipe."""
-    from rich.status import Status
-
-    from labelweave.report.console import make_console
-
-    console = make_console(sys.stderr)
-    started = time.perf_counter()
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-
-    def text(learner: PartitionedLearner) -> str:
-        place = f"round {learner.round} of {learner.rounds}, "
-        place += f"partition {learner.n_done} of {len(learner.partitions)}"
-        return f"{place}: {figures(learner, time.perf_counter() - started)}"
-
-    with Status("starting", console=console) as status:
-        yield lambda learner: status.update(text(learner))
+FilesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="svmlight or XMC text, plain or compressed; - reads standard input. With "
+        "--cluster several: the partitions of the stream.",
+    ),
+]
+OutOption = Annotated[
+    Path, typer.Option("--out", "-o", help="File to save the model to, e.g. model.skops.")
+]
+MethodOption = Annotated[
+    str, typer.Option("--method", "-m", help="An online method, with options.")
+]
+PassesOption = Annotated[int, typer.Option("--passes", min=1, help="Number of passes over FILE.")]
+LabelsOption = Annotated[
+    int | None, typer.Option("--labels", min=1, help="Number of labels, if known; svmlight only.")
+]
+SkipBadOption = Annotated[
+    bool, typer.Option("--skip-bad", help="Skip and count malformed lines instead of stopping.")
+]
+CheckpointEveryOption = Annotated[
+    int, typer.Option("--checkpoint-every", min=1, help="Number of rows between checkpoints.")
+]
+RestartOption = Annotated[
+    bool, typer.Option("--restart", help="Start from scratch even if there is a checkpoint.")
+]
+BatchOption = Annotated[int, typer.Option("--batch", min=1, help="Number of rows per batch.")]
+ScoreOption = Annotated[
+    bool,
+    typer.Option(
+        "--score/--no-score", help="Predict and score each batch before learning from it."
+    ),
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Number of threads.", show_default="1")
+]
+RoundsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--rounds",
+        min=1,
+        help="With --cluster: how often to learn from each partition.",
+        show_default="1",
+    ),
+]
 
 
 def stream(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="svmlight or XMC text, plain or compressed; - reads standard input. With "
-            "--cluster several: the partitions of the stream.",
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="File to save the model to, e.g. model.skops.")
-    ],
-    method: Annotated[
-        str, typer.Option("--method", "-m", help="An online method, with options.")
-    ] = "bomc-cmn",
-    passes: Annotated[int, typer.Option("--passes", min=1, help="Number of passes over FILE.")] = 1,
-    labels: Annotated[
-        int | None,
-        typer.Option("--labels", min=1, help="Number of labels, if known; svmlight only."),
-    ] = None,
-    zero_based: Annotated[
-        bool, typer.Option("--zero-based", help="Feature indices of svmlight text start at 0.")
-    ] = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Skip and count malformed lines instead of stopping.")
-    ] = False,
-    checkpoint_every: Annotated[
-        int, typer.Option("--checkpoint-every", min=1, help="Number of rows between checkpoints.")
-    ] = 100_000,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Start from scratch even if there is a checkpoint.")
-    ] = False,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Number of rows per batch.")] = 1000,
-    score: Annotated[
-        bool,
-        typer.Option(
-            "--score/--no-score", help="Predict and score each batch before learning from it."
-        ),
-    ] = True,
+    files: FilesArgument,
+    out: OutOption,
+    method: MethodOption = "bomc-cmn",
+    passes: PassesOption = 1,
+    labels: LabelsOption = None,
+    zero_based: ZeroBasedFlag = False,
+    skip_bad: SkipBadOption = False,
+    checkpoint_every: CheckpointEveryOption = 100_000,
+    restart: RestartOption = False,
+    batch: BatchOption = 1000,
+    score: ScoreOption = True,
     max_memory: MaxMemoryOption = None,
     max_features: MaxFeaturesOption = None,
     max_labels: MaxLabelsOption = None,
     seed: SeedOption = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, help="Number of threads.", show_default="1"),
-    ] = None,
+    jobs: ThreadsOption = None,
     cluster: ClusterOption = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            "--rounds",
-            min=1,
-            help="With --cluster: how often to learn from each partition.",
-            show_default="1",
-        ),
-    ] = None,
+    rounds: RoundsOption = None,
 ) -> None:
     """Learn from a stream of rows in one pass and in bounded memory.
 
     Each batch is predicted before the model learns from it: a label is assigned to the fraction of
-    rows that have had it so far, or by its probability if that is fewer than two rows. The F1 shown
-    is that of these predictions. The state is saved to MODEL.checkpoint at regular intervals. After
-    an interruption or a power failure, the same command resumes from the checkpoint (standard input
-    must supply the same rows again) and ends with the same model. The checkpoint is removed once
-    the model is safely on disk.
+    rows that have had it so far, or by its probability if that is fewer than two rows. The F1 that
+    is shown judges these predictions. The state is saved to MODEL.checkpoint at regular intervals.
+    After an interruption or a power failure, the same command resumes from the checkpoint (standard
+    input must supply the same rows again) and ends with the same model. The checkpoint is removed
+    once the model is safely on disk.
 
-    On a cluster each FILE is learned by a worker, from the same prior, and what they taught is
-    added up: the same model for any number of workers. Further rounds learn each FILE from what all
-    the others taught. What is finished is kept in MODEL.partitions.
+    On a cluster each FILE is learned by a worker from the same prior, and the evidence of all files
+    is added up, so the model is the same for any number of workers. In further rounds, each FILE is
+    learned again given the evidence of all others. Finished partitions are kept in
+    MODEL.partitions.
 
     \b
     labelweave stream news.svm.gz --out news.skops --checkpoint-every 50000
@@ -227,87 +127,50 @@ def stream(
     with argument("FILE"):
         for file in files:
             refuse_other_formats(file)
-    reading: dict[str, Any] = {
+    _check_combination(files, passes, jobs, cluster, rounds)
+    reading = {
         "zero_based": zero_based,
         "n_labels": labels,
         "max_features": max_features,
         "max_labels": max_labels,
         "skip_bad": skip_bad,
     }
-    limits = ReadOptions(max_memory=max_memory).limits()
+    common = {"score": score, "limits": ReadOptions(max_memory=max_memory).limits()}
     with argument("--method"):
-        model = _online_model(method, seed)
-    if cluster is not None:
-        _refuse_with_cluster(files, passes, jobs)
-        with exclusive(out):
-            stream_partitions(
-                model,
-                files,
-                out,
-                cluster=cluster,
-                restart=restart,
-                rounds=rounds or 1,
-                options=reading,
-                batch_rows=batch,
-                score=score,
-                limits=limits,
+        run = _Run(_online_model(method, seed), out, restart, reading)
+    with _exclusive(out):
+        if cluster is not None:
+            run.learn_partitions(files, cluster, rounds=rounds or 1, batch_rows=batch, **common)
+        else:
+            run.learn_file(
+                files[0],
+                passes=passes,
+                batch_lines=batch,
+                checkpoint_every=checkpoint_every,
+                n_threads=jobs or 1,
+                **common,
             )
-        return
-    if len(files) > 1 or rounds is not None:
-        raise BadInputError(
-            f"{'FILE: several files' if len(files) > 1 else '--rounds'}: only with --cluster; "
-            "--cluster local learns on the cores of this machine"
-        )
-    if files == ["-"] and passes > 1:
-        raise BadInputError("--passes: standard input can be read only once")
-    _stream_file(
-        model,
-        files[0],
-        out,
-        restart=restart,
-        reading=reading,
-        passes=passes,
-        batch_lines=batch,
-        checkpoint_every=checkpoint_every,
-        score=score,
-        n_threads=jobs or 1,
-        limits=limits,
-    )
 
 
-def _stream_file(
-    model: BayesianOnlineClassifier,
-    file: str,
-    out: Path,
-    *,
-    restart: bool,
-    reading: dict[str, Any],
-    **options: Any,
+def _check_combination(
+    files: list[str], passes: int, jobs: int | None, cluster: str | None, rounds: int | None
 ) -> None:
-    """Learn a model from one file or from standard input, and save it."""
-    from labelweave import persistence
-    from labelweave._common.files import remove
-    from labelweave.data.row_text import RowStream
-    from labelweave.models.online import StreamLearner
-
-    checkpoint = out.with_name(out.name + ".checkpoint")
-    with argument("FILE"):
-        source = RowStream(sys.stdin.buffer if file == "-" else file, **reading)
-    started = time.perf_counter()
-    with source, exclusive(out):
-        if restart:
-            remove(checkpoint)
-        with argument("FILE"):
-            learner = StreamLearner(source, model.settings(), checkpoint=checkpoint, **options)
-        _learn(learner)
-        seconds = time.perf_counter() - started
-        model.adopt(learner.state, learner.label_names)
-        model.first_feature_ = source.first_feature
-        with argument("--out"):
-            persistence.save(model, out)
-        remove(checkpoint)  # only once the model is on disk
-    resumed = f"resumed after row {learner.n_resumed:,}" if learner.n_resumed else ""
-    show_summary(learner, seconds, out, resumed)
+    """Raise an error for files and options that exclude each other."""
+    if cluster is None:
+        if len(files) > 1 or rounds is not None:
+            raise BadInputError(
+                f"{'FILE: several files' if len(files) > 1 else '--rounds'}: only with --cluster; "
+                "--cluster local learns on the cores of this machine"
+            )
+        if files == ["-"] and passes > 1:
+            raise BadInputError("--passes: standard input can be read only once")
+        return
+    if "-" in files:
+        raise BadInputError("FILE: workers cannot read standard input; name files")
+    if passes > 1:
+        raise BadInputError("--passes: not with --cluster; --rounds learns each FILE again")
+    if jobs is not None:
+        raise BadInputError("--jobs: not with --cluster; local:4 is a cluster of four processes")
 
 
 def _online_model(method: str, seed: int) -> BayesianOnlineClassifier:
@@ -317,21 +180,106 @@ def _online_model(method: str, seed: int) -> BayesianOnlineClassifier:
     model = make_method(method, seed=seed)
     if not isinstance(model, BayesianOnlineClassifier):
         raise ValueError(f"{method} cannot learn from a stream; use bomc-cmn")
-    model.settings()  # checks the options
+    model.probit_model()  # checks the options
     return model
 
 
-def _refuse_with_cluster(files: list[str], passes: int, jobs: int | None) -> None:
-    """Raise an error for what a cluster has no use for."""
-    if "-" in files:
-        raise BadInputError("FILE: workers cannot read standard input; name files")
-    if passes > 1:
-        raise BadInputError("--passes: not with --cluster; --rounds learns each FILE again")
-    if jobs is not None:
-        raise BadInputError("--jobs: not with --cluster; local:4 is a cluster of four processes")
+@contextmanager
+def _exclusive(out: Path) -> Iterator[None]:
+    """Lock the model and its checkpoint against other processes."""
+    from labelweave._common.files import LockedError, locked
+
+    try:
+        with locked(out.with_name(out.name + ".lock")):
+            yield
+    except LockedError as error:
+        raise BadInputError(
+            f"--out: another process is learning {out}; wait for it or choose another file"
+        ) from error
 
 
-def _learn(learner: StreamLearner) -> None:
+@dataclass(frozen=True)
+class _Run:
+    """A model that learns from text, read with the options `reading`, and its file."""
+
+    model: BayesianOnlineClassifier
+    out: Path
+    restart: bool
+    reading: dict[str, Any]
+
+    def learn_file(self, file: str, **options: Any) -> None:
+        """Learn from one file or from standard input, and save the model."""
+        from labelweave._common.files import remove
+        from labelweave.data.row_text import RowStream
+        from labelweave.models.online import StreamLearner
+
+        checkpoint = self.out.with_name(self.out.name + ".checkpoint")
+        with argument("FILE"):
+            source = RowStream(sys.stdin.buffer if file == "-" else file, **self.reading)
+        started = time.perf_counter()
+        with source:
+            if self.restart:
+                remove(checkpoint)
+            with argument("FILE"):
+                learner = StreamLearner(source, self.model, checkpoint=checkpoint, **options)
+            _learn(learner, started)
+            seconds = time.perf_counter() - started
+            self._save(learner, source.first_feature)
+            remove(checkpoint)  # only once the model is on disk
+        resumed = f"resumed after row {learner.n_resumed:,}" if learner.n_resumed else ""
+        self._show_summary(learner, seconds, resumed)
+
+    def learn_partitions(self, files: list[str], cluster: str, **options: Any) -> None:
+        """Learn from each file on a worker, and save the model."""
+        folder = self.out.with_name(self.out.name + ".partitions")
+        if self.restart:
+            shutil.rmtree(folder, ignore_errors=True)
+        kept = f"finished partitions are kept in {folder}: the same command goes on from there"
+        with workers(None, cluster, kept=kept) as engine, resumable(kept):
+            from labelweave.distributed.partitioned import PartitionedLearner
+
+            started = time.perf_counter()
+            with argument("FILE"), _partition_errors(kept), _progress() as show:
+
+                def advance(learner: PartitionedLearner) -> None:
+                    place = f"round {learner.round} of {learner.rounds}, "
+                    place += f"partition {learner.n_done} of {len(learner.partitions)}"
+                    show(f"{place}: {_figures(learner, time.perf_counter() - started)}")
+
+                model, reading = self.model.probit_model(), self.reading
+                learner = PartitionedLearner(
+                    files, model, engine, checkpoint=folder, options=reading, **options
+                )
+                learner.run(advance)
+                if not learner.label_names:
+                    raise ValueError("the files have no labels to learn from")
+            seconds = time.perf_counter() - started
+        self._save(learner, learner.first_feature)
+        learner.remove_checkpoint()  # only once the model is on disk
+        resumed = f"{learner.n_resumed:,} rows had been learned before" if learner.n_resumed else ""
+        self._show_summary(learner, seconds, resumed)
+
+    def _save(self, learner: StreamLearner | PartitionedLearner, first_feature: int | None) -> None:
+        from labelweave import save_model
+
+        self.model.adopt(learner.state, learner.label_names)
+        self.model.first_feature_ = first_feature
+        with argument("--out"):
+            save_model(self.model, self.out)
+
+    def _show_summary(
+        self, learner: StreamLearner | PartitionedLearner, seconds: float, resumed: str
+    ) -> None:
+        lines = [f"learned from {_figures(learner, seconds)}", resumed]
+        if learner.n_bad:
+            lines.append(f"first bad line: {learner.complaint}")
+        size = f"{learner.state.n_features} features, {learner.state.n_labels} labels"
+        lines.append(f"model: {self.out} ({size})")
+        typer.echo("\n".join(filter(None, lines)), err=True)
+
+
+def _learn(learner: StreamLearner, started: float) -> None:
+    """Learn from the whole stream, from the checkpoint on if there is one."""
     from labelweave.models.online.stream import CheckpointError
 
     with argument("--out"):
@@ -341,7 +289,7 @@ def _learn(learner: StreamLearner) -> None:
             raise ValueError(f"{error}; use --restart to start from scratch") from error
     with argument("FILE"), _progress() as show:
         try:
-            learner.run(show)
+            learner.run(lambda _: show(_figures(learner, time.perf_counter() - started)))
         except CheckpointError as error:
             raise WorkFailedError(f"--out: {error}") from error
         if not learner.label_names:
@@ -349,16 +297,40 @@ def _learn(learner: StreamLearner) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[StreamLearner], None]]:
-    """Show a status line on standard error, updated with every batch, unless it is a pipe."""
-    from rich.status import Status
+def _partition_errors(kept: str) -> Iterator[None]:
+    """Turn errors of a partitioned run into errors about options."""
+    from labelweave._common.engine import LostWorkError
+    from labelweave.distributed.cluster import ClusterLostError
+    from labelweave.distributed.partitioned import OtherRunError
+    from labelweave.models.online.stream import CheckpointError
 
-    from labelweave.report.console import make_console
+    try:
+        yield
+    except OtherRunError as error:
+        raise BadInputError(f"--out: {error}; use --restart to start anew") from error
+    except CheckpointError as error:
+        raise WorkFailedError(f"--out: {error}") from error
+    except (ClusterLostError, LostWorkError) as error:
+        raise WorkFailedError(f"{error}; {kept}") from error
 
-    console = make_console(sys.stderr)
-    started = time.perf_counter()
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with Status("reading", console=console) as status:
-        yield lambda learner: status.update(figures(learner, time.perf_counter() - started))
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows how far a learner has come, if somebody watches."""
+    from labelweave._common.progress import progress_shown, stage
+
+    with progress_shown("learning from the stream"), stage("rows") as advance:
+        yield advance
+
+
+def _figures(learner: StreamLearner | PartitionedLearner, seconds: float) -> str:
+    """Return the rows, the speed and the quality of a learner as text."""
+    rows = learner.n_rows - learner.n_resumed
+    parts = [f"{learner.n_rows:,} rows", f"{rows / max(seconds, 1e-9):,.0f} rows/s"]
+    quality = learner.quality
+    macro, micro = quality.macro(), quality.micro()
+    if learner.score and macro == macro:  # nan after the first batch, which is not predicted
+        parts.append(f"prequential F1 macro {macro:.3f} micro {micro:.3f}")
+    if learner.n_bad:
+        parts.append(f"{learner.n_bad:,} bad lines")
+    return ", ".join(parts)

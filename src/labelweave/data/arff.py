@@ -1,8 +1,8 @@
-"""ARFF: header, and rows that the compiled reader takes; Mulan's label files.
+"""Read ARFF files in the dialects of Mulan and Meka.
 
-Mulan's label files: XML files next to an ARFF file that list its label columns.
-
-Read ARFF files in the dialects of Mulan and Meka.
+Mulan lists the label columns in an XML file next to the ARFF file; Meka counts them in the line
+@relation. Rows of numbers and nominal values are parsed by the compiled reader, all others by
+`arff_rows`.
 """
 
 from __future__ import annotations

@@ -20,11 +20,7 @@ _ISO_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column: its name, the line that declares it, and its type.
-
-    ``kind`` is "numeric", "nominal", "string" or "date". Nominal attributes have ``values``, dates
-    a ``date_pattern`` in Java's notation.
-    """
+    """A column of kind numeric, nominal, string or date, with its pattern in Java's notation."""
 
     name: str
     line: int
@@ -35,7 +31,7 @@ class Attribute:
 
 @dataclass
 class Header:
-    """What precedes the rows. ``offset`` and ``line`` are where the rows begin."""
+    """The part before the rows, which begin at the byte `offset`, in the line `line`."""
 
     relation: str = ""
     attributes: list[Attribute] = field(default_factory=list)
@@ -55,7 +51,7 @@ class Header:
 
 
 def parse_header(text: bytes, source: str) -> Header:
-    r"""Parse the header of an ARFF file."""
+    """Parse the lines up to ``@data``; `source` names the file in messages."""
     header = Header()
     declared: dict[str, int] = {}
     while header.offset < len(text):
@@ -114,7 +110,7 @@ class _Line:
         return word
 
     def _relation(self) -> str:
-        # Free text in practice: what cannot be parsed as a name is kept verbatim.
+        # In practice this is free text, which is kept verbatim if it is not a name.
         found = _NAME.match(self.text, self.at)
         if found and _END.match(self.text, found.end()):
             return unquote(found[1])

@@ -1,4 +1,4 @@
-"""Parse rows of ARFF files that the compiled reader cannot: text, dates and missing values."""
+"""Parse rows of ARFF files with text, dates or missing values, unlike the compiled reader."""
 
 from __future__ import annotations
 
@@ -35,17 +35,9 @@ Reader = Callable[[str], float | None]
 
 @dataclass(frozen=True)
 class ArffRows:
-    """The parsed rows.
+    """The parsed rows: `values` (n, attributes), and the levels of string attributes by position.
 
-    Parameters
-    ----------
-    values : (n, number of attributes) array
-        Numbers. Nominal values are mapped as `meanings` says, strings to the index of their level;
-        missing values are NaN.
-    levels : dict
-        The levels of each string attribute, keyed by its position.
-    is_sparse : bool
-        Whether the rows are written as ``{index value, …}``.
+    Strings are coded by the index of their level; missing values are NaN.
     """
 
     values: Floats
@@ -54,7 +46,7 @@ class ArffRows:
 
 
 def needs_python(text: bytes, header: Header) -> bool:
-    """Whether the rows hold something that only this parser handles."""
+    """Whether the rows may hold text, dates or missing values."""
     kinds = {attribute.kind for attribute in header.attributes}
     return not kinds <= {"numeric", "nominal"} or bool(_MISSING.search(text, header.offset))
 
@@ -92,7 +84,7 @@ def read_rows(
 
 @dataclass(frozen=True)
 class _Columns:
-    """What is known about the columns when a row is parsed."""
+    """The attributes, the reader of each, its value in sparse rows that omit it, and the labels."""
 
     attributes: Sequence[Attribute]
     readers: Sequence[Reader]
@@ -185,7 +177,7 @@ class _Row:
             self.fail(expected)
 
     def fail(self, expected: str) -> NoReturn:
-        """Raise ValueError with what was expected and found at the cursor."""
+        """Raise ValueError that names the expected and the found text at the cursor."""
         rest = self.text[self.at :].strip()
         word = _CELL.match(rest)
         found = repr((word[0] if word else rest[0])[:40]) if rest else "the end of the line"

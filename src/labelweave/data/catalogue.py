@@ -1,9 +1,11 @@
-"""The catalogue of named data sets: their descriptions, expected sizes and files."""
+"""The catalogue of named data sets: their sizes, and their files in the user's data folder."""
 
 from __future__ import annotations
 
 import difflib
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -162,3 +164,27 @@ def find_entry(name: str) -> CatalogueEntry:
             f"Known data sets: {', '.join(by_name)}"
         )
     return entry
+
+
+_ENDINGS = ("", ".xz", ".gz", ".bz2")
+
+
+def data_folder() -> Path | None:
+    """Return the folder named by the environment variable ``LABELWEAVE_DATA``, if it is set."""
+    folder = os.environ.get("LABELWEAVE_DATA")
+    return Path(folder).expanduser() if folder else None
+
+
+def local_files(entry: CatalogueEntry) -> list[Path] | None:
+    """Return the files of a named data set in the data folder; None unless all are there."""
+    folder = data_folder()
+    if folder is None:
+        return None
+    found = [_any_compression(folder / name) for name in entry.files]
+    whole = [path for path in found if path is not None]
+    return whole if len(whole) == len(entry.files) else None
+
+
+def _any_compression(path: Path) -> Path | None:
+    candidates = (path.with_name(path.name + ending) for ending in _ENDINGS)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)

@@ -1,8 +1,6 @@
-"""Data.columns.
+"""Columns of a table: which of them are labels, and the values of features and labels.
 
-Parse the columns of a table: features as numbers or categories, labels as 0 and 1.
-
-Determine which columns of a table are labels.
+Features become numbers or categories, labels become 0 and 1.
 """
 
 from __future__ import annotations

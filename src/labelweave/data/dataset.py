@@ -34,7 +34,7 @@ class Dataset:
         The features, stored as a C-ordered float64 array, as a float64 ``csr_array`` if sparse, or,
         if there are categories or missing values, as a data frame of float64 and ``category``
         columns, which :func:`labelweave.data.make_preprocessor` converts to numbers. Memory
-        maps of these types are not copied (see `labelweave.data.mapped.read_mapped`).
+        maps of these types are not copied (see `labelweave.data.write_mapped`).
     Y : array of shape (n, L)
         The labels, 0 or 1, stored as int64; an int8 memory map stays one.
     feature_names : sequence of D strings, optional
@@ -204,8 +204,8 @@ class Dataset:
 
         Examples
         --------
-        >>> from labelweave.data.load import load_emotions
-        >>> train, test = load_emotions().published_split()
+        >>> from labelweave import load
+        >>> train, test = load("emotions").published_split()
         >>> train.n_rows, test.n_rows
         (391, 202)
         """
@@ -240,7 +240,7 @@ def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> 
     if is_mixed(X):
         return _from_frame(X, nominal, source)
     if sparse.issparse(X):
-        # SciPy's constructor would check, and forget, what is known of a matrix in files.
+        # SciPy's constructor would check a matrix in files and forget that it is canonical.
         is_csr = isinstance(X, sparse.csr_array) and X.dtype == np.float64
         csr = canonical_csr(X if is_csr else sparse.csr_array(cast(Any, X), dtype=np.float64))
         check_finite(csr.data)

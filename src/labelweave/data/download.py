@@ -1,9 +1,4 @@
-"""OpenML, the data folder and the cache.
-
-Download named data sets from OpenML with scikit-learn.
-
-Where named data sets are stored on this machine: the data folder and the cache.
-"""
+"""Named data sets from OpenML, and the cache of those that were downloaded."""
 
 from __future__ import annotations
 
@@ -133,15 +128,6 @@ def _binary(target: NDArray[Any], entry: CatalogueEntry) -> Indicators:
     return np.isin(words, list(_TRUE)).astype(np.int64)
 
 
-_ENDINGS = ("", ".xz", ".gz", ".bz2")
-
-
-def data_folder() -> Path | None:
-    """Return the folder named by the environment variable ``LABELWEAVE_DATA``, if it is set."""
-    folder = os.environ.get("LABELWEAVE_DATA")
-    return Path(folder).expanduser() if folder else None
-
-
 def cache_folder() -> Path:
     """Return the folder for downloads: ``LABELWEAVE_CACHE`` or the user's cache folder."""
     own = os.environ.get("LABELWEAVE_CACHE")
@@ -154,21 +140,6 @@ def cache_folder() -> Path:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "labelweave"
-
-
-def local_files(entry: CatalogueEntry) -> list[Path] | None:
-    """Return the files of a named data set in the data folder; None unless all are there."""
-    folder = data_folder()
-    if folder is None:
-        return None
-    found = [_any_compression(folder / name) for name in entry.files]
-    whole = [path for path in found if path is not None]
-    return whole if len(whole) == len(entry.files) else None
-
-
-def _any_compression(path: Path) -> Path | None:
-    candidates = (path.with_name(path.name + ending) for ending in _ENDINGS)
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def cache_file(name: str) -> Path:

@@ -1,8 +1,7 @@
-"""Plain and compressed files, and limits on what they may allocate.
+"""Plain and compressed files, and limits on the memory that reading them takes.
 
-Limits on what reading a file may allocate, so that a corrupt or hostile file is harmless.
-
-Read plain and compressed files, and interpret their names.
+A few bytes can declare a huge matrix, or expand to gigabytes. The limits make a corrupt or hostile
+file harmless: it is refused before the memory is taken.
 """
 
 from __future__ import annotations
@@ -23,38 +22,44 @@ from labelweave._common.checks import check_whole_number
 
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_HOW_TO_RAISE = "max_memory='16GB', --max-memory on the command line"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on memory and size when reading a file; raise them for files that are that large.
+    """Limits on memory in bytes, and on the numbers of features and labels that a text declares.
 
-    Parameters
-    ----------
-    memory : int, default=2 GiB
-        Largest size in bytes of a decompressed file, and of any matrix built from a file.
-    features : int, default=2^24
-        Largest number of features in formats where a single number in the text determines it
-        (svmlight and XMC). A file that is long enough to name more may have more.
-    labels : int, default=2^17
-        Largest number of labels, likewise. It is smaller because a model takes kilobytes for a
-        label: its name, its counts and the weights of all features.
+    The limit on labels is smaller because a model takes kilobytes for a label: its name, its counts
+    and the weights of all features.
     """
 
     memory: int = 2**31
     features: int = 2**24
     labels: int = 2**17
 
+    @classmethod
+    def of(
+        cls,
+        max_memory: int | str | None = None,
+        max_features: int | None = None,
+        max_labels: int | None = None,
+    ) -> Limits:
+        """Return the limits that users name, with the defaults for those that are None."""
+        if isinstance(max_memory, str):
+            max_memory = parse_size(max_memory)
+        given = {"memory": max_memory, "features": max_features, "labels": max_labels}
+        return cls(**{name: most for name, most in given.items() if most is not None})
+
     def __post_init__(self) -> None:
         for name in ("memory", "features", "labels"):
-            check_whole_number(getattr(self, name), name)
+            check_whole_number(getattr(self, name), f"max_{name}")
 
     def check_bytes(self, n_bytes: int, source: str) -> None:
         """Raise ValueError if the content exceeds the limit."""
         if n_bytes > self.memory:
             raise ValueError(
                 f"{source}: larger than {format_size(self.memory)}: if that is expected, raise "
-                "the limit (limits=Limits(memory=…), --max-memory on the command line)"
+                f"the limit ({_HOW_TO_RAISE})"
             )
 
     def check_matrix(self, n_rows: int, n_columns: int, what: str, source: str) -> None:
@@ -69,7 +74,7 @@ class Limits:
             raise ValueError(
                 f"{source}: {what} needs {format_size(needed)}, more than "
                 f"{format_size(self.memory)}: select fewer or raise the limit "
-                "(limits=Limits(memory=…), --max-memory on the command line)"
+                f"({_HOW_TO_RAISE})"
             )
 
     def check_count(
@@ -80,8 +85,7 @@ class Limits:
         if count > max(most, n_bytes):
             raise ValueError(
                 f"{source}: {n_bytes:,} bytes declare {count:,} {what}, more than {most:,}: if "
-                f"that is intended, raise the limit (limits=Limits({what}=…), --max-{what} on the "
-                "command line)"
+                f"that is intended, raise the limit (max_{what}, --max-{what} on the command line)"
             )
 
 

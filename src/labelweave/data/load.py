@@ -1,9 +1,4 @@
-"""A name or a file to a Dataset.
-
-The two data sets that ship with the package; ``bundled/README.md`` gives their sources.
-
-Load a data set by name, or from a file of any supported format.
-"""
+"""Load a data set, by its name in the catalogue or from a file of any supported format."""
 
 from __future__ import annotations
 
@@ -18,45 +13,28 @@ from typing import Any
 
 import numpy as np
 
+from labelweave._common.arrays import Indices
 from labelweave.data.arff import read_arff
-from labelweave.data.catalogue import ENTRIES, CatalogueEntry, find_entry, is_in_catalogue
+from labelweave.data.catalogue import (
+    ENTRIES,
+    CatalogueEntry,
+    data_folder,
+    find_entry,
+    is_in_catalogue,
+    local_files,
+)
 from labelweave.data.columns import LabelSpec, split_names
 from labelweave.data.dataset import Dataset
 from labelweave.data.download import (
     cache_file,
-    data_folder,
     download,
     load_from_cache,
-    local_files,
     save_to_cache,
 )
 from labelweave.data.files import FilePath, Limits, display_path, uncompressed_name
 from labelweave.data.mapped import read_mapped
 from labelweave.data.row_text import read_svmlight, read_xmc
 from labelweave.data.tables import read_csv, read_parquet
-
-
-def load_emotions() -> Dataset:
-    """Load emotions: 593 songs, 72 audio features, 6 emotions (Trohidis et al., 2008)."""
-    data = _read_bundled("scikit-multiflow-0.4.1_music.csv.gz", "first:6")
-    labels = tuple(name.replace("relaxing-clam", "relaxing-calm") for name in data.label_names)
-    return replace(data, name="emotions", label_names=labels, train_rows=np.arange(391))
-
-
-def load_yeast() -> Dataset:
-    """Load yeast: 2417 genes, 103 features, 14 functional classes (Elisseeff and Weston, 2001)."""
-    data = _read_bundled("river-0.26.1_yeast.csv.gz", "last:14")
-    return replace(data, name="yeast", train_rows=np.arange(917, 2417))
-
-
-BUNDLED: dict[str, Callable[[], Dataset]] = {"emotions": load_emotions, "yeast": load_yeast}
-
-
-def _read_bundled(file: str, labels: str) -> Dataset:
-    resource = resources.files("labelweave.data") / "bundled" / file
-    with resources.as_file(resource) as path:
-        return read_csv(path, labels)
-
 
 _TOP = re.compile(r"top:(\d{1,9})")
 
@@ -69,7 +47,9 @@ def load(
     nominal: str | Sequence[str] = (),
     header: bool | None = None,
     zero_based: bool | None = None,
-    limits: Limits | None = None,
+    max_memory: int | str | None = None,
+    max_features: int | None = None,
+    max_labels: int | None = None,
 ) -> Dataset:
     """Load a data set, by its name in the catalogue or from a file.
 
@@ -84,20 +64,25 @@ def load(
     labels : str or sequence of str, optional
         The label columns of a file: ``"first:6"``, ``"last:14"``, or their names as ``"a,b,c"``
         (a name that contains a comma is enclosed in double quotes) or as a list. Required for CSV
-        and Parquet files, optional for ARFF files (see `read_arff`); the other formats mark their
-        labels themselves. ``"top:10"`` keeps the ten most common labels of a named data set or of
-        a file that marks its labels.
+        and Parquet files. An ARFF file needs none if Mulan's XML file lies next to it or its
+        relation names Meka's ``-C``; another XML file can be named here. The other formats mark
+        their labels themselves. ``"top:10"`` keeps the ten most common labels of a named data set
+        or of a file that marks its labels.
     ignore : str or sequence of str
         Columns to drop, such as an identifier: their names as ``"a,b"`` or as a list.
     nominal : str or sequence of str
         Columns of a CSV or Parquet file whose numbers are codes and are read as categories.
     header : bool, optional
-        Whether the first line of a CSV file contains the column names (see `read_csv`).
+        Whether the first line of a CSV file contains the column names. By default it does, and a
+        line of numbers is an error; without names, columns are called 1, 2, 3, ….
     zero_based : bool, optional
-        Whether the feature indices of an svmlight file start at 0 (see `read_svmlight`); ignored
-        for other sources.
-    limits : Limits, optional
-        Limits on the size of a file.
+        Whether the feature indices of an svmlight file start at 0; by default they do if there is
+        a feature 0. Ignored for other sources.
+    max_memory : int or str, default="2GB"
+        Largest size of a decompressed file and of any matrix built from it, in bytes or as text.
+    max_features, max_labels : int, default=2^24, 2^17
+        Largest numbers of features and of labels that a short svmlight or XMC file may declare. A
+        file that is long enough to name more may have more.
 
     Notes
     -----
@@ -110,27 +95,55 @@ def load(
     >>> load("emotions").n_labels
     6
     """
+    options = _Options(
+        labels,
+        _names(ignore),
+        _names(nominal),
+        header,
+        zero_based,
+        Limits.of(max_memory, max_features, max_labels),
+    )
     top = _TOP.fullmatch(labels.strip()) if isinstance(labels, str) else None
-    if top:
-        data = load(
-            source,
-            labels=None,
-            ignore=ignore,
-            nominal=nominal,
-            header=header,
-            zero_based=zero_based,
-            limits=limits,
-        )
-        if int(top[1]) > data.n_labels:
-            raise ValueError(f"labels='{top[0]}': {data.name!r} has only {data.n_labels} labels")
-        return data.with_most_common_labels(int(top[1]))
-    ignored = split_names(ignore) if isinstance(ignore, str) else list(ignore)
+    if top is None:
+        return _load(source, options)
+    data = _load(source, replace(options, labels=None))
+    if int(top[1]) > data.n_labels:
+        raise ValueError(f"labels='{top[0]}': {data.name!r} has only {data.n_labels} labels")
+    return data.with_most_common_labels(int(top[1]))
+
+
+def list_datasets() -> tuple[CatalogueEntry, ...]:
+    """List the named data sets, and where each of them is on this machine.
+
+    Examples
+    --------
+    >>> [(entry.name, entry.n_rows, entry.n_labels) for entry in list_datasets()][:2]
+    [('emotions', 593, 6), ('scene', 2407, 6)]
+    """
+    return tuple(replace(entry, found_in=_place(entry)) for entry in ENTRIES)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The arguments of `load` other than the source, with names as lists."""
+
+    labels: LabelSpec | None
+    ignore: list[str]
+    nominal: list[str]
+    header: bool | None
+    zero_based: bool | None
+    limits: Limits
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    return split_names(given) if isinstance(given, str) else list(given)
+
+
+def _load(source: FilePath, options: _Options) -> Dataset:
     if not is_in_catalogue(os.fspath(source)):
-        codes = split_names(nominal) if isinstance(nominal, str) else list(nominal)
-        options = _Options(labels, ignored, codes, header, zero_based, limits)
         if Path(source).is_dir():
             _require_marked(source, options, "this folder")
-            return read_mapped(source, limits=limits).without(ignored)
+            return read_mapped(source, limits=options.limits).without(options.ignore)
         known_format = _format(source)
         if known_format is not None:
             if not Path(source).is_file():
@@ -142,12 +155,12 @@ def load(
                 f"known extensions: {', '.join(_FORMATS)}, optionally followed by .gz, .xz or .bz2"
             )
     entry = find_entry(os.fspath(source))
-    if labels is not None:
+    if options.labels is not None:
         raise ValueError(
             f"labels applies to files only: the labels of {entry.name!r} are known "
             "('top:10' keeps the ten most common ones)"
         )
-    return _load_named(entry).without(ignored)
+    return _load_named(entry).without(options.ignore)
 
 
 def is_row_text(source: FilePath) -> bool:
@@ -170,29 +183,6 @@ def refuse_other_formats(source: FilePath) -> None:
 def is_table(source: FilePath) -> bool:
     """Whether a source is a file of CSV or Parquet, plain or compressed."""
     return _format(source) in (_CSV, _PARQUET)
-
-
-def list_datasets() -> tuple[CatalogueEntry, ...]:
-    """List the named data sets, and where each of them is on this machine.
-
-    Examples
-    --------
-    >>> [(entry.name, entry.n_rows, entry.n_labels) for entry in list_datasets()][:2]
-    [('emotions', 593, 6), ('scene', 2407, 6)]
-    """
-    return tuple(replace(entry, found_in=_place(entry)) for entry in ENTRIES)
-
-
-@dataclass(frozen=True)
-class _Options:
-    """The arguments of :func:`load` other than the file."""
-
-    labels: LabelSpec | None
-    ignore: list[str]
-    nominal: list[str]
-    header: bool | None
-    zero_based: bool | None
-    limits: Limits | None
 
 
 def _read_arff(path: FilePath, options: _Options) -> Dataset:
@@ -226,7 +216,7 @@ def _refuse_nominal(path: FilePath, options: _Options) -> None:
 
 
 def _require_marked(path: FilePath, options: _Options, kind: str) -> None:
-    """Raise an error for options of tables: this kind of source marks its labels itself."""
+    """Raise an error for options of tables, because this kind of source marks its labels."""
     _refuse_nominal(path, options)
     if options.labels is not None:
         raise ValueError(f"{display_path(path)}: labels does not apply: {kind} marks its labels")
@@ -269,10 +259,18 @@ def _format(source: FilePath) -> _Format | None:
     return _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
 
 
+# The data sets that ship with the package, and their label columns; bundled/README.md names their
+# sources.
+_BUNDLED = {
+    "emotions": ("scikit-multiflow-0.4.1_music.csv.gz", "first:6"),
+    "yeast": ("river-0.26.1_yeast.csv.gz", "last:14"),
+}
+
+
 def _place(entry: CatalogueEntry) -> str | None:
     if local_files(entry) is not None:
         return "LABELWEAVE_DATA"
-    if entry.name in BUNDLED:
+    if entry.name in _BUNDLED:
         return "bundled"
     return "cache" if cache_file(entry.name).is_file() else None
 
@@ -282,7 +280,7 @@ def _load_named(entry: CatalogueEntry) -> Dataset:
     if place == "LABELWEAVE_DATA":
         data = _read_local(entry)
     elif place == "bundled":
-        data = BUNDLED[entry.name]()
+        data = _read_bundled(entry)
     elif place == "cache":
         data = load_from_cache(entry.name)
     else:
@@ -292,6 +290,19 @@ def _load_named(entry: CatalogueEntry) -> Dataset:
         except OSError as error:
             warnings.warn(f"{entry.name!r} could not be saved to the cache: {error}", stacklevel=3)
     return data
+
+
+def _read_bundled(entry: CatalogueEntry) -> Dataset:
+    file, labels = _BUNDLED[entry.name]
+    with resources.as_file(resources.files("labelweave.data") / "bundled" / file) as path:
+        data = read_csv(path, labels)
+    # The file misspells a label of emotions.
+    names = tuple(name.replace("relaxing-clam", "relaxing-calm") for name in data.label_names)
+    return replace(data, name=entry.name, label_names=names, train_rows=_train_rows(entry))
+
+
+def _train_rows(entry: CatalogueEntry) -> Indices | None:
+    return None if entry.train_rows is None else np.arange(*entry.train_rows)
 
 
 def _read_local(entry: CatalogueEntry) -> Dataset:
@@ -304,8 +315,7 @@ def _read_local(entry: CatalogueEntry) -> Dataset:
             f"{display_path(files[0])} is not the expected {entry.name!r}: it has {found} rows, "
             f"features and labels instead of {expected}"
         )
-    rows = None if entry.train_rows is None else np.arange(*entry.train_rows)
-    return replace(data, name=entry.name, train_rows=rows)
+    return replace(data, name=entry.name, train_rows=_train_rows(entry))
 
 
 def _download(entry: CatalogueEntry) -> Dataset:

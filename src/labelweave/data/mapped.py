@@ -1,14 +1,8 @@
-"""Data sets in folders of arrays: written piece by piece, read where they lie.
+"""Data sets in folders of arrays: written piece by piece, read where they lie, however large.
 
-Arrays written to .npy files piece by piece, without knowing their length in advance.
-
-Data sets in a folder of arrays that are read where they lie, however large they are.
-
-The folder holds X as ``data.npy``, ``indices.npy`` and ``indptr.npy`` (CSR) or as ``X.npy``
-(dense), the labels as ``Y.npy``, and ``header.json``, which is written last: a folder without it is
+A folder holds X as ``data.npy``, ``indices.npy`` and ``indptr.npy`` (CSR) or as ``X.npy`` (dense),
+the labels as ``Y.npy``, and ``header.json``, which is written last: a folder without it is
 unfinished.
-
-Write data sets into folders that `read_mapped` opens, a batch of rows at a time.
 """
 
 from __future__ import annotations
@@ -40,7 +34,7 @@ from labelweave.data.row_text import RowBatch, RowStream
 
 
 class GrowingArray:
-    """A .npy file that is being written, one piece along the first axis after another."""
+    """A .npy file that grows along its first axis while it is written."""
 
     def __init__(self, file: BinaryIO, dtype: DTypeLike, row_shape: tuple[int, ...]) -> None:
         self.n_rows = 0
@@ -48,12 +42,12 @@ class GrowingArray:
         self._write_header()
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Write some more rows."""
+        """Write more rows."""
         self._file.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
         self.n_rows += len(rows)
 
     def finish(self) -> None:
-        """Write how many rows there are."""
+        """Write the header again, now that the number of rows is known."""
         self._file.seek(0)
         self._write_header()
 
@@ -89,18 +83,9 @@ _MOST_SMALL = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Header:
-    """What ``header.json`` says.
+    """The content of ``header.json``: `n_entries` is None if X is dense.
 
-    Parameters
-    ----------
-    name : str
-    n_rows, n_features, n_labels : int
-    n_entries : int or None
-        Stored entries of a sparse X; None if X is dense.
-    feature_names, label_names : list of str, or str
-        A string is the first of numbered names, such as ``x1``.
-    n_train_rows : int or None
-        Length of ``train_rows.npy``, if there is a published training set.
+    A string in place of names is the first of numbered ones, such as ``x1``.
     """
 
     name: str
@@ -118,7 +103,7 @@ class Header:
 
     @classmethod
     def read(cls, path: Path) -> Header:
-        """Read the file and check what it says."""
+        """Read the file and check its content."""
         source = display_path(path)
         try:
             fields = json.loads(path.read_text(encoding="utf-8"))
@@ -131,7 +116,7 @@ class Header:
         if layout != _LAYOUT:
             raise ValueError(
                 f"{source}: layout {layout!r}, but this version of labelweave reads {_LAYOUT}: "
-                "write the folder anew with `labelweave convert`"
+                "write the folder again with `labelweave convert`"
             )
         try:
             header = cls(**fields)
@@ -172,7 +157,7 @@ def read_mapped(folder: FilePath, *, limits: Limits | None = None) -> Dataset:
     if not (folder / HEADER).is_file():
         raise ValueError(
             f"{display_path(folder)}: not a data set: {HEADER} is missing; if it was being written "
-            "when the process stopped, write it anew with `labelweave convert`"
+            "when the process stopped, write it again with `labelweave convert`"
         )
     header = Header.read(folder / HEADER)
     limits, n_bytes = limits or Limits(), sum(file.stat().st_size for file in folder.glob("*.npy"))
@@ -245,10 +230,10 @@ def _are_strings(values: Any) -> bool:
 # Lines of text, and numbers of a dense matrix, that are in memory at a time.
 _LINES = 10_000
 _NUMBERS = 2**22
-# The arrays of any data set; which of them there are depends on its kind.
+# The arrays of data sets of any kind.
 _ARRAYS = ("data", "indices", "indptr", "X", "Y", "train_rows")
 
-#: Opens the array of a name, a type and the shape of its rows.
+#: Opens a growing array, given its name, its type and the shape of a row.
 _Open: TypeAlias = Callable[..., GrowingArray]
 
 
@@ -258,11 +243,13 @@ def write_mapped(
     *,
     zero_based: bool = False,
     name: str | None = None,
-    limits: Limits | None = None,
+    max_features: int | None = None,
+    max_labels: int | None = None,
 ) -> Dataset:
-    r"""Write a data set into a folder, and open it there as `read_mapped` does.
+    r"""Write a data set into a folder, and open it there without reading it into memory.
 
-    Text is read and written a batch of rows at a time, so it may be larger than the memory.
+    Text is read and written a batch of rows at a time, so it may be larger than the memory. `load`
+    opens the folder again.
 
     Parameters
     ----------
@@ -271,14 +258,14 @@ def write_mapped(
         another. Headers of XMC files must agree in the numbers of features and labels. The labels
         of svmlight files are those that occur in any of them, in ascending order.
     folder : path
-        The folder, which is made if need be. A data set that is there is replaced at the end; if
-        there is an error before, it stays. So do other files.
+        The folder, which is made if need be. A data set that is already there is replaced at the
+        end; it stays if there is an error before, and other files always stay.
     zero_based : bool, default=False
         Whether the feature indices of svmlight text start at 0.
     name : str, optional
-        Name of the data set; by default that of the source.
-    limits : Limits, optional
-        Limits on the numbers of features and labels that a text may declare.
+        Name of the data set; by default the name of the source.
+    max_features, max_labels : int, default=2^24, 2^17
+        Largest numbers of features and labels that a short text may declare.
 
     Returns
     -------
@@ -308,12 +295,8 @@ def write_mapped(
             header = _write_dataset(source, open_array)
         else:
             files = [source] if isinstance(source, str | os.PathLike) else list(source)
-            most = limits or Limits()
             text = partial(
-                RowStream,
-                zero_based=zero_based,
-                max_features=most.features,
-                max_labels=most.labels,
+                RowStream, zero_based=zero_based, max_features=max_features, max_labels=max_labels
             )
             header = _write_text(files, text, folder, open_array)
         # From here on, and until the new header is there, the folder is no data set.
@@ -324,12 +307,12 @@ def write_mapped(
         header = replace(header, name=name)
     with replacing(folder / HEADER) as file:
         file.write(header.to_json().encode())
-    return read_mapped(folder, limits=limits)
+    return read_mapped(folder, limits=Limits.of(None, max_features, max_labels))
 
 
 @contextmanager
 def _made(folder: Path) -> Iterator[None]:
-    """Make a folder, unless it is there; a new one goes again if nothing gets into it."""
+    """Make a folder if need be, and remove a new one after an error if it is empty."""
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -438,17 +421,17 @@ def _write_text(
 def _disagreement(
     path: FilePath, sizes: tuple[int, int] | None, first: FilePath, expected: tuple[int, int] | None
 ) -> str:
-    def told(sizes: tuple[int, int] | None) -> str:
+    def described(sizes: tuple[int, int] | None) -> str:
         return f"{sizes[0]} features and {sizes[1]} labels" if sizes else "no header"
 
     return (
-        f"{display_path(path)} has {told(sizes)}, but {display_path(first)} has {told(expected)}: "
-        "they are not parts of one data set"
+        f"{display_path(path)} has {described(sizes)}, but {display_path(first)} has "
+        f"{described(expected)}: they are not parts of one data set"
     )
 
 
 class _LabelLists:
-    """The label numbers of rows, kept in files until it is known which numbers there are."""
+    """The label numbers of rows, kept in files until all numbers that occur are known."""
 
     def __init__(self, numbers: IO[bytes], lengths: IO[bytes]) -> None:
         self._numbers, self._lengths = numbers, lengths
@@ -463,11 +446,10 @@ class _LabelLists:
         self._n_rows += len(lengths)
 
     def occurring(self) -> Indices:
-        """Return the numbers that occur, in ascending order."""
         return np.array(sorted(self._seen), dtype=np.int64)
 
     def write(self, known: Indices, array: GrowingArray, folder: Path) -> int:
-        """Write the label matrix with a column for each known number; return its length."""
+        """Write the label matrix with a column for each known number; return the number of rows."""
         _check_room(self._n_rows * len(known), folder)
         for numbers, lengths in self._read(_rows_at_a_time(len(known))):
             Y = np.zeros((len(lengths), len(known)), dtype=np.int8)

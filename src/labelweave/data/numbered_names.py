@@ -10,15 +10,6 @@ class NumberedNames(Sequence[str]):
     """The names ``x0, x1, …``, or ``x1, x2, …``, generated on demand.
 
     A file of a few bytes can refer to feature 100,000,000; storing the names would take gigabytes.
-
-    Parameters
-    ----------
-    prefix : str
-        The text before the number.
-    count : int
-        Number of names.
-    start : int, default=0
-        The first number: 1 for the features of svmlight text that counts them from 1.
     """
 
     def __init__(self, prefix: str, count: int, start: int = 0) -> None:

@@ -1,9 +1,4 @@
-"""Frames with categories and missing values to numbers.
-
-Encode categorical features with many levels by the frequencies of the labels in each level.
-
-Preprocess data frames with categories and missing values into numeric features.
-"""
+"""Convert data frames with categories and missing values to numeric features."""
 
 from __future__ import annotations
 
@@ -44,7 +39,7 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
     ----------
     smoothing : float, default=10
         The m above: the number of rows that the overall frequency counts for.
-    n_folds : int, default=5
+    cv : int, default=5
         Number of folds in `fit_transform`, shuffled with seed 0.
 
     Attributes
@@ -55,14 +50,14 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         The frequency of each label among all rows.
     """
 
-    def __init__(self, *, smoothing: float = 10.0, n_folds: int = 5) -> None:
+    def __init__(self, *, smoothing: float = 10.0, cv: int = 5) -> None:
         self.smoothing = smoothing
-        self.n_folds = n_folds
+        self.cv = cv
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the frequencies of the labels in each level."""
         check_number(self.smoothing, "smoothing", minimum=0, finite=False)
-        check_whole_number(self.n_folds, "n_folds", 2)
+        check_whole_number(self.cv, "cv", 2)
         self._levels = OneHotEncoder(handle_unknown="ignore").fit(X)
         self._learn(self._levels.transform(X), _labels(y))
         self._label_names = [str(name) for name in getattr(y, "columns", range(len(self.overall_)))]
@@ -82,7 +77,7 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
         member, labels = self._levels.transform(X), _labels(y)
         encoded = np.tile(self.overall_, (len(labels), self.n_features_in_))
         if len(labels) >= 2:
-            folds = KFold(min(self.n_folds, len(labels)), shuffle=True, random_state=0)
+            folds = KFold(min(self.cv, len(labels)), shuffle=True, random_state=0)
             for inside, outside in folds.split(labels):
                 part = LabelFrequencyEncoder(smoothing=self.smoothing)
                 part._levels = self._levels
@@ -218,7 +213,7 @@ def nominal_columns_of(preprocessor: ColumnTransformer) -> list[str]:
 
 
 def describe_preprocessor(preprocessor: ColumnTransformer) -> str:
-    """Describe in one line what a preprocessor does."""
+    """Describe a preprocessor in one line."""
     return "; ".join(
         _described(kind, step, columns) for kind, step, columns in preprocessor.transformers
     )

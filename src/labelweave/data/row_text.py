@@ -1,12 +1,8 @@
-"""Svmlight and XMC text, whole or as a stream of rows.
+"""Rows of svmlight and XMC text, read as a whole file or as a stream in bounded memory.
 
-Read lines of a file or an open stream in batches, and resume from an earlier position.
-
-Stream rows of svmlight or XMC text in batches, in bounded memory.
-
-Read multi-label svmlight files with scikit-learn.
-
-Read the text format of the Extreme Classification Repository (XMC).
+XMC text, the format of the Extreme Classification Repository, begins with the numbers of rows,
+features and labels. A stream is read in batches of lines. It can go on from an earlier place if the
+text before it has not changed.
 """
 
 from __future__ import annotations
@@ -45,35 +41,19 @@ _BLOCK = 2**20
 
 @dataclass(frozen=True)
 class Place:
-    """A position between two lines.
-
-    Parameters
-    ----------
-    offset : int
-        Number of decompressed bytes before it.
-    line : int
-        Number of lines before it.
-    checksum : int
-        CRC-32 of the bytes before it.
-    """
+    """A place between two lines: the decompressed bytes and lines before it, and their CRC-32."""
 
     offset: int = 0
     line: int = 0
     checksum: int = 0
 
     def after(self, text: bytes, n_lines: int) -> Place:
-        """Return the position after some lines that begin here."""
+        """Return the place after lines that begin here."""
         return Place(self.offset + len(text), self.line + n_lines, zlib.crc32(text, self.checksum))
 
 
 class LineReader:
-    r"""Read the lines of a file, plain or compressed, or of a stream that can be read only once.
-
-    Parameters
-    ----------
-    source : path or binary file
-        Where to read from. An open stream is read from its current position.
-    """
+    """The lines of a file, plain or compressed, or of an open stream from its position on."""
 
     def __init__(self, source: FilePath | BinaryIO) -> None:
         self.path = source if isinstance(source, str | os.PathLike) else None
@@ -85,7 +65,7 @@ class LineReader:
         self._ahead = b""
 
     def close(self) -> None:
-        """Close the file; a stream that was passed open stays open."""
+        """Close the file; an open stream that was passed stays open."""
         if self.path is not None:
             self._file.close()
 
@@ -171,20 +151,10 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class RowBatch:
-    """A batch of rows from a stream.
+    """A batch of rows: X (n, D), and the labels of all rows, which begin at `label_starts` (n + 1).
 
-    Parameters
-    ----------
-    X : (n, D) CSR array
-        Features; D is given by the header, or else by the highest index in the batch.
-    labels : (k,) array of int32
-        The labels of all rows, concatenated.
-    label_starts : (n + 1,) array of int64
-        Where the labels of each row begin in `labels`.
-    n_bad : int
-        Number of malformed lines that were skipped.
-    complaint : str
-        The error in the first of them.
+    Without a header, D is given by the highest index in the batch. `complaint` is the error in the
+    first of the `n_bad` malformed lines that were skipped.
     """
 
     X: sparse.csr_array[np.float64]
@@ -310,7 +280,7 @@ class RowStream:
         return RowBatch(X, labels, label_starts, n_bad, complaint.decode("utf-8", "replace"))
 
     def _check_end(self) -> None:
-        """Only blank lines may follow the rows that the header of XMC text declares."""
+        """Raise ValueError unless XMC text ends with the last row that its header declares."""
         if not self.header:
             return
         promised = f"{self.header[0]} rows, as the header says"

@@ -41,7 +41,7 @@ def read_csv(
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> Dataset:
-    r"""Read a CSV file, or a ``.tsv`` file with tabs as separators."""
+    """Read a CSV file, or a ``.tsv`` file with tabs as separators."""
     table = read_table(path, nominal=nominal, header=header, limits=limits)
     data = from_table(
         table, labels, display_path(path), dataset_name(path), ignore=ignore, nominal=nominal
@@ -73,7 +73,7 @@ def read_table(
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> pd.DataFrame:
-    r"""Return all columns of a CSV or Parquet file unchanged, with distinct strings as names."""
+    """Return all columns of a CSV or Parquet file unchanged, with distinct strings as names."""
     limits = limits or Limits()
     if uncompressed_name(path).lower().endswith((".parquet", ".pq")):
         table = _parquet_table(path, limits)
@@ -123,12 +123,12 @@ def _csv_table(
 
 
 def _count_lines(text: bytes) -> int:
-    r"""Return how many line ends there are: \n, \r or \r\n."""
+    r"""Return the number of line ends, which are \n, \r or \r\n."""
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 def _rows(text: bytes, separator: str) -> Any:
-    """Return csv's reader of the rows; its `line_num` is the line that was read last."""
+    """Return csv's reader of the rows, whose `line_num` is the last line that was read."""
     lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
     return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
@@ -180,7 +180,7 @@ def _column_names(text: bytes, separator: str, header: bool | None, source: str)
     return names
 
 
-# Separators that files use instead, and what to do about them.
+# Separators that files use instead, with advice for each.
 _OTHERS = {
     ",": "name the file .csv",
     "\t": "name the file .tsv",
@@ -256,7 +256,7 @@ def from_table(
     ignore: Sequence[str] = (),
     nominal: Collection[str] = (),
 ) -> Dataset:
-    """Convert a data frame to a data set; the arguments are those of :func:`read_csv`."""
+    """Convert a data frame, some of whose columns are labels, to a data set."""
     columns = [str(column) for column in table.columns]
     label_columns = choose_labels(labels, columns, source, ignore)
     require_columns(nominal, columns, source, "to read as categories")

@@ -65,11 +65,9 @@ class Decided:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from labelweave.joint import IndependentJoint
-    >>> decided = IndependentJoint(np.log([[3.0, 1 / 3]])).decide("subset")
-    >>> decided.labels, decided.score
-    (array([[1, 0]], dtype=int8), array([0.5625]))
+    >>> IndependentJoint([[1.0, -2.0]]).decide("subset").labels
+    array([[1, 0]], dtype=int8)
     """
 
     labels: Labels
@@ -117,10 +115,7 @@ def resolve_decision(decision: str | Decision) -> Decision:
 
 
 def resolve_score_rule(decision: str | ThresholdRule) -> ThresholdRule:
-    """Return the threshold rule that a name stands for, for scores that are not probabilities.
-
-    0 takes the place of one half. Rules that maximise an expectation are refused.
-    """
+    """Return the threshold rule of a name, for scores that are no probabilities: 0 replaces ½."""
     rule = decision
     if isinstance(decision, str) and decision in _RULES:
         rule = _RULES[decision](False)

@@ -1,37 +1,9 @@
-"""The labels of a test set with the highest expected F-measure or AUC.
+"""The labels of a test set with the highest expected F-measure or AUC (math.md, section 6).
 
-`ExpectedF` and `ExpectedAUC` take the rows to be independent. Let p_1 ≥ p_2 ≥ … be the
-probabilities of one label on n rows, T the number of rows that have it and K_m the number among the
-first m. Whatever the number m of rows that get the label, the first m are the best choice, so the m
-with the highest E[F1(m)] = E[2 K_m / (m + T)] is sought. Since 1/(m+T) = ∫₀¹ t^(m+T−1) dt and the
-rows are independent,
-
-    E[F1(m)] = 2 ∫₀¹ t^m G(t) Σ_{i≤m} p_i / (1 − p_i + p_i t) dt,   G(t) = Π_i (1 − p_i + p_i t).
-
-The integrand is a polynomial of degree m + n − 1 with non-negative coefficients: n nodes of
-Gauss–Legendre quadrature integrate it exactly, for all m together in O(n²), and as all terms are
-positive nothing cancels. Far fewer nodes do: a power t^s is within 2 exp(−d²/s) of a polynomial of
-degree d on [0, 1] (on [−1, 1] it is 2 exp(−d²/2s): Sachdeva and Vishnoi, 2014, theorem 3.3; put
-t = u²), Q nodes are exact to degree 2Q − 1 and their weights sum to 1, and the coefficients sum to
-E[K_m] ≤ m; so the error is at most 8 m exp(−(2Q−1)²/(m+n)). Q grows like √(n log n), hence the work
-like n√(n log n) where dynamic programs need n².
-
-For F_β with β² = a/b in lowest terms, 1/(m + β²T) = b ∫₀¹ t^(bm + aT − 1) dt takes the place of
-that integral: a polynomial again, of degree bm + an − 1 at most,
-
-    E[F_β(m)] = (a + b) ∫₀¹ t^(bm + a − 1) G(t^a) Σ_{i≤m} p_i / (1 − p_i + p_i t^a) dt.
-
-The area under the ROC curve of labels, 0 or 1 as scores, is the mean of the shares of positive rows
-that get the label and of negative rows that do not:
-
-    E[AUC] = ½ + ½ Σ_{i labelled} (E[y_i / T] − E[(1 − y_i) / (n − T)]),
-
-so every row is judged by itself. The first expectation is ∫₀¹ p_i Π_{j≠i} (1 − p_j + p_j t) dt; the
-second is the same with 1 − p in place of p. n/2 nodes integrate both exactly.
-
-`SampledF` (section 4 of the BOMC paper) does without independence: every sample is one model, hence
-one labelling of the whole test set; three counts per label, gathered in one pass over the rows,
-give the F1 of every candidate threshold against every sample.
+`ExpectedF` and `ExpectedAUC` take the rows to be independent, and integrate with Gauss and
+Legendre's rule. `SampledF` (section 4 of the BOMC paper) does without independence: every sample is
+one model, hence one labelling of the whole test set; three counts per label, gathered in one pass
+over the rows, give the F1 of every candidate threshold against every sample.
 """
 
 from __future__ import annotations
@@ -54,9 +26,9 @@ from labelweave.decision.rules import Draw, Need, ThresholdRule, cut_between, po
 
 # Nodes are taken in blocks of this many matrix entries, to bound memory.
 _BLOCK_ENTRIES = 2**18
-# Smaller powers of a node would be lost beside 1, and matter as little.
+# Smaller powers of a node vanish beside 1 by rounding.
 _SMALLEST_POWER = 2.0**-53
-# β² is taken as a fraction with no larger numbers than this: more would need many nodes.
+# β² is rounded to a fraction of numbers up to this; larger ones would need many nodes.
 _LARGEST_TERM = 64
 # The error of an expected AUC is as small as rounding.
 _AUC_TOLERANCE = 1e-15
@@ -84,8 +56,7 @@ class ExpectedF(ThresholdRule):
 
     Examples
     --------
-    >>> scores = [[0.9], [0.45], [0.4], [0.05]]
-    >>> ExpectedF().label(scores).ravel()
+    >>> ExpectedF().label([[0.9], [0.45], [0.4], [0.05]]).ravel()
     array([1, 1, 1, 0], dtype=int8)
     """
 
@@ -96,7 +67,6 @@ class ExpectedF(ThresholdRule):
     average: str = "macro"
 
     def __post_init__(self) -> None:
-        """Check the parameters that do not depend on scores."""
         check_choice(self.average, "average", ("macro", "micro"))
 
     @property
@@ -131,8 +101,7 @@ class ExpectedAUC(ThresholdRule):
 
     Examples
     --------
-    >>> scores = [[0.3], [0.15], [0.05], [0.01]]
-    >>> ExpectedAUC().label(scores).ravel()
+    >>> ExpectedAUC().label([[0.3], [0.15], [0.05], [0.01]]).ravel()
     array([1, 1, 0, 0], dtype=int8)
     """
 
@@ -143,7 +112,7 @@ class ExpectedAUC(ThresholdRule):
         """Return the thresholds with the highest expected AUC, (L,)."""
         del draw
         columns = zip(*_descending_columns(scores), strict=True)
-        # The gain of a row grows with its probability: those that gain are the first.
+        # The gain of a row grows with its probability, so the rows that gain come first.
         cuts = [cut_between(ranked, int((_gains(p) > 0).sum())) for ranked, p in columns]
         return like(scores, np.array(cuts))
 
@@ -167,8 +136,7 @@ class SampledF(ThresholdRule):
     Examples
     --------
     >>> from labelweave.joint import IndependentJoint
-    >>> joint = IndependentJoint(np.array([[2.0], [1.0], [-1.0], [-4.0]]))
-    >>> SampledF(samples=50)(joint).ravel()
+    >>> SampledF(samples=50)(IndependentJoint([[2.0], [1.0], [-1.0], [-4.0]])).ravel()
     array([1, 1, 0, 0], dtype=int8)
     """
 
@@ -204,8 +172,7 @@ class F1Statistics:
 
     For label c, sample s and candidate θ_g: `alpha`, (L, S, G), counts rows with the label in the
     sample and a score above θ_g, `beta`, (L, S), rows with the label in the sample, and `gamma`,
-    (L, G), rows with a score above θ_g. They are whole numbers: neither the order of rows nor their
-    batches matter. `grid`, (G,), has the candidates, ascending.
+    (L, G), rows with a score above θ_g. `grid`, (G,), has the candidates, ascending.
     """
 
     def __init__(
@@ -218,10 +185,7 @@ class F1Statistics:
         self.gamma = np.zeros((n_labels, len(self.grid)), dtype=np.int64)
 
     def update(self, scores: npt.ArrayLike, sampled_labels: npt.ArrayLike) -> None:
-        """Count a batch of rows, given their probabilities (n, L) and sampled labels (S, n, L).
-
-        Sample s is the same model in every batch.
-        """
+        """Count rows by probabilities (n, L) and labels (S, n, L) of always the same S models."""
         values = check_probabilities(scores)
         drawn = np.asarray(sampled_labels)
         n_labels, n_samples, _ = self.alpha.shape
@@ -232,7 +196,7 @@ class F1Statistics:
             )
         if not np.isin(drawn, (0, 1)).all():
             raise ValueError("sampled_labels must be 0 or 1")
-        # How many candidates are below a score; beside it, a place for each label.
+        # The number of candidates below each score, and its place among the counts of all labels.
         below = np.searchsorted(self.grid, values, side="left")
         place = below + np.arange(n_labels) * (len(self.grid) + 1)
         self.gamma += self._above(place.ravel())
@@ -279,7 +243,7 @@ def _candidates(grid: int | Sequence[float] | Floats) -> Floats:
 
 def _descending_columns(scores: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Return the values that rank the rows of each label, and their probabilities, (L, n)."""
-    # Row after row in memory: how sums are rounded must not depend on the labels beside.
+    # The rows of a label are contiguous: other labels must not change the rounding of its sums.
     ranked, p = (
         -np.sort(np.negative(values.T, order="C"), axis=1)
         for values in (check_scores(scores), check_probabilities(scores))
@@ -290,11 +254,7 @@ def _descending_columns(scores: npt.ArrayLike) -> tuple[Floats, Floats]:
 def expected_f1(
     probabilities: npt.ArrayLike, tolerance: float = 1e-10, *, beta: float = 1.0
 ) -> Floats:
-    """Return the expected F_β when the m most probable of n independent rows get a label, (n+1,).
-
-    Entry m is for the m rows with the highest probabilities. No labels on rows that have none count
-    as F1 = 1.
-    """
+    """Return the expected F_β if the m most probable rows get a label, (n+1,); 0/0 is 1."""
     values = check_probabilities(np.reshape(probabilities, (-1, 1)))[:, 0]
     descending = -np.sort(-values)
     return _expected_f(descending, tolerance, _squared(beta), keep_tail=True)
@@ -315,7 +275,7 @@ def _expected_f(
     check_number(tolerance, "tolerance", above=0, finite=False)
     n = len(descending)
     if not keep_tail:
-        # The last rows have no label at all but with a probability of at most their sum.
+        # The probability that any of the last rows has the label is at most their sum.
         tail = np.cumsum(descending[::-1])[::-1]
         n = int(np.count_nonzero(tail > tolerance / 2))
     p = descending[:n]
@@ -340,7 +300,7 @@ def _integrals(p: Floats, nodes: Floats, weights: Floats, a: int, b: int) -> Flo
         t = nodes[start : start + step]
         power = np.maximum(t**a, _SMALLEST_POWER)
         log_g = _log_g(p, power)
-        # G grows with t and the nodes descend. At most n·G is left of the integrand from here on.
+        # G grows with t and the nodes descend: the rest of the integrand is at most n·G.
         if log_g[0] + math.log(len(p) + 1) < -80:
             break
         summed = np.cumsum(p / (1 - (1 - power)[:, None] * p), axis=1)
@@ -350,16 +310,12 @@ def _integrals(p: Floats, nodes: Floats, weights: Floats, a: int, b: int) -> Flo
 
 
 def _unit_nodes(degree: int, tolerance: float) -> tuple[Floats, Floats]:
-    """Return nodes in (0, 1), descending, and weights, as many as the tolerance needs.
-
-    They are for polynomials below this degree whose coefficients are positive and sum to at most
-    the degree.
-    """
+    """Return descending nodes in (0, 1) and weights for polynomials as in math.md, section 6."""
     if degree == 0:
         return np.empty(0), np.empty(0)
     enough = (1 + math.sqrt(degree * math.log(4 * degree / min(tolerance, 1.0)))) / 2
     exact = -(-degree // 2)
-    # Few different numbers of nodes, so that labels can share them.
+    # The number of nodes takes few values, so that labels can share them.
     return _legendre(min(exact, 32 * math.ceil(enough / 32)))
 
 
@@ -377,7 +333,7 @@ def expected_auc(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 def _gains(p: Floats) -> Floats:
     """E[y_i / T] − E[(1 − y_i) / (n − T)], (n,); rows where T is 0 or n have nothing to gain."""
-    # With all rows alike there is no AUC: their contribution is taken out again.
+    # If all rows are alike there is no AUC, so their contribution is subtracted.
     all_positive, all_negative = np.prod(p), np.prod(1 - p)
     n = max(1, len(p))
     return (_shares(p) - all_positive / n) - (_shares(1 - p) - all_negative / n)

@@ -18,10 +18,9 @@ _CERTAIN = 1e300
 class Probabilities:
     """Probabilities that are held as log-odds, so that those near 0 and 1 keep their order.
 
-    A probability is rounded to 1 from log-odds of 37 on, and many rows have equal scores then.
-    Rules for test sets rank rows by `log_odds`, which are infinite for a probability of 0 or 1;
-    NumPy's functions take the object for an array of probabilities. Thresholds that were chosen
-    among such scores are of this class, too.
+    A probability is rounded to 1 from log-odds of 37 on, and many rows would have equal scores.
+    Rules for test sets rank rows by `log_odds`, which are infinite for a probability of 0 or 1, and
+    choose thresholds of this class; NumPy takes the object for an array of probabilities.
     """
 
     def __init__(self, log_odds: npt.ArrayLike) -> None:
@@ -41,24 +40,19 @@ class Probabilities:
         return self.log_odds.shape
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.log_odds)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        """Return the probabilities."""
         del copy  # they are computed
         return np.asarray(expit(self.log_odds), dtype=dtype)
 
     def __getitem__(self, index: Any) -> Self:
-        """Return some of the probabilities."""
         return type(self)(self.log_odds[index])
 
     def __eq__(self, other: object) -> bool:
-        """Whether the log-odds are the same."""
         return isinstance(other, Probabilities) and np.array_equal(self.log_odds, other.log_odds)
 
     def __hash__(self) -> int:
-        """Return a hash of the log-odds."""
         return hash((self.shape, self.log_odds.tobytes()))
 
     def __repr__(self) -> str:
@@ -75,11 +69,7 @@ def as_scores(values: npt.ArrayLike) -> Scores:
 
 
 def check_scores(scores: npt.ArrayLike) -> Floats:
-    """Return the numbers that rank the rows, (n, L); raise ValueError unless they are finite.
-
-    Those of `Probabilities` are the log-odds, made finite; other scores are these numbers
-    themselves.
-    """
+    """Return the finite numbers that rank the rows, (n, L): scores, or log-odds cut off."""
     given = as_scores(scores)
     values = given.log_odds if isinstance(given, Probabilities) else given
     if values.ndim != 2:

@@ -1,11 +1,10 @@
 """Decide for a whole test set: one threshold per label, chosen with all rows in view.
 
-Measures such as macro F1 couple the rows of a test set, so the labels of one row are no longer a
-matter of that row alone. A `ThresholdRule` looks at the scores of all rows and chooses the score
-above which each label is predicted. It works with the scores of any model, and as the ``decision``
-of any estimator of this library. This module has the rules that match frequencies of training, fix
-a threshold or count votes; `expected` has those that maximise an expectation, `tuned` those that
-learn from held-out rows.
+Measures such as macro F1 couple the rows of a test set, so the best labels of one row depend on the
+other rows. A `ThresholdRule` looks at the scores of all rows, of any model, and chooses the score
+above which each label is predicted. The rules here match frequencies of training, fix a threshold
+or count votes; `expected` has those that maximise an expectation, `tuned` those that learn from
+held-out rows.
 """
 
 from __future__ import annotations
@@ -21,26 +20,18 @@ import numpy.typing as npt
 from labelweave._common.arrays import Counts, Floats, Indices, Labels
 from labelweave._common.checks import check_number
 from labelweave._common.presets import Preset, Presets, published
-from labelweave.decision.probabilities import (
-    Probabilities,
-    Scores,
-    check_scores,
-    like,
-    ranked_like,
-)
+from labelweave.decision.probabilities import Probabilities, Scores, check_scores, like, ranked_like
 from labelweave.inference import Greedy
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, MixtureJoint
 
-#: Scores (n, L) of rows the model was not trained on, their true labels (n, L) and, optionally, the
-#: weights of the rows (n,).
+#: Scores (n, L) of rows the model was not trained on, their labels (n, L), and weights (n,) if any.
 HeldOut: TypeAlias = (
     tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 )
 #: Given S, returns S label matrices (n, L) of the test rows, drawn from the model.
 Draw: TypeAlias = Callable[[int], Iterable[npt.ArrayLike]]
-#: What a rule may need: test rows, held-out rows, draws of labels, other scores than the marginals
-#: of the joint distribution, scores that are probabilities.
+#: What a rule may need; see `ThresholdRule.needs`.
 Need: TypeAlias = Literal["rows", "held_out", "draws", "joint", "probabilities"]
 
 
@@ -52,10 +43,7 @@ class ScoredRows(NamedTuple):
 
     @classmethod
     def of(cls, joint: JointDistribution) -> ScoredRows:
-        """Return the marginals of a joint distribution, with the order that rounding takes.
-
-        Draws are the same at every call.
-        """
+        """Return the log-odds of marginals, and draws that are the same at every call."""
         scores = Probabilities(joint.marginal_log_odds())
         return cls(scores, lambda k: np.moveaxis(joint.sample(k, 0), 1, 0))
 
@@ -70,10 +58,8 @@ class ThresholdRule(ABC):
     Scores may be the values of any decision function or probabilities, and thresholds are in the
     same units. The estimators of P(y|x) pass `Probabilities`, which hold log-odds: no two rows are
     tied because their probabilities are rounded to the same number. Settings of a rule, such as the
-    threshold of `FixedThreshold`, are probabilities there.
-
-    As the ``decision`` of an estimator a rule labels the rows passed to `predict` as one test set:
-    the labels of a row then depend on the rows beside it.
+    threshold of `FixedThreshold`, are probabilities there. As the ``decision`` of an estimator a
+    rule labels the rows passed to `predict` as one test set.
     """
 
     @property
@@ -82,8 +68,8 @@ class ThresholdRule(ABC):
 
         With "held_out", `informed` takes scores of rows the model was not trained on. With "rows",
         thresholds depend on the test rows; with "draws" also on label vectors drawn from the model.
-        With "joint", `scored` finds other scores than the marginals in the joint distribution. With
-        "probabilities", scores have to be probabilities.
+        With "joint", `scored` takes other scores than the marginals. With "probabilities", scores
+        have to be probabilities.
         """
         return frozenset({"rows"})
 
@@ -95,22 +81,14 @@ class ThresholdRule(ABC):
     def informed(self, rates: npt.ArrayLike, held_out: HeldOut | None = None) -> ThresholdRule:
         """Return the rule with the facts about training that it needs.
 
-        Parameters
-        ----------
-        rates : (L,) array
-            Share of the training rows that have each label.
-        held_out : (scores, labels) or (scores, labels, weight), optional
-            Scores (n, L) of rows the model was not trained on, their true labels (n, L), and the
-            weights of the rows; only for rules that need them.
+        `rates`, (L,), are the shares of the training rows that have each label. Only rules that
+        need them use `held_out` rows, which the model was not trained on.
         """
         del rates, held_out
         return self
 
     def for_labels(self, labels: Indices) -> ThresholdRule:
-        """Return the informed rule for test sets that have only some of the labels.
-
-        Only for rules that go label by label; the rule itself unless it holds values of labels.
-        """
+        """Return the informed rule for some of the labels, if it goes label by label."""
         del labels
         return self
 
@@ -120,17 +98,10 @@ class ThresholdRule(ABC):
 
     @abstractmethod
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
-        """Return the threshold of each label, (L,).
+        """Return the threshold of each label, (L,), in the units of the scores.
 
-        They are plain numbers for plain scores, and may be `Probabilities` for scores of that kind.
-
-        Parameters
-        ----------
-        scores : (n, L) array or Probabilities
-            The scores of the test rows, usually their marginal probabilities.
-        draw : callable, optional
-            ``draw(S)`` returns S label matrices of the test rows, drawn from the model; only
-            `SampledF` uses it.
+        `scores`, (n, L), are usually the marginal probabilities of the test rows. Only `SampledF`
+        uses ``draw(S)``, which returns S label matrices of the test rows, drawn from the model.
         """
 
     def label(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Labels:
@@ -184,8 +155,8 @@ class ClassMassNormalization(ThresholdRule):
         rule provides it.
     fallback : float or None, default=0.5
         The threshold of labels that are expected on too few rows, see `least_rows`, in the units of
-        the scores: 0.5 suits probabilities (also those that are held as log-odds, as in the
-        estimators of P(y|x)), 0 decision values. If None, their frequency is matched all the same.
+        the scores: 0.5 suits probabilities (also those that are held as log-odds), 0 decision
+        values. If None, their frequency is matched all the same.
     least_rows : float, default=2.0
         A label expected on m test rows is on none of them with probability exp(-m), and then any
         row that gets it is wrong. A label that was not constant in training and is expected on
@@ -196,11 +167,6 @@ class ClassMassNormalization(ThresholdRule):
     >>> rule = ClassMassNormalization(rates=[0.5])
     >>> rule.label([[0.1], [0.4], [0.2], [0.3]]).ravel()
     array([0, 1, 0, 1], dtype=int8)
-
-    One row cannot show a frequency:
-
-    >>> ClassMassNormalization(rates=[0.01]).thresholds([[0.7]])
-    array([0.5])
     """
 
     preset = Preset()
@@ -212,7 +178,6 @@ class ClassMassNormalization(ThresholdRule):
     least_rows: float = 2.0
 
     def __post_init__(self) -> None:
-        """Check the parameters that do not depend on scores."""
         check_number(self.least_rows, "least_rows", minimum=0, finite=False)
         if self.fallback is not None:
             check_number(self.fallback, "fallback", finite=False, otherwise="None")
@@ -254,7 +219,7 @@ class ClassMassNormalization(ThresholdRule):
     def _cut(self, scores: Floats, rate: float, fallback: float | None) -> float:
         n_rows = len(scores)
         expected = rate * n_rows
-        # Rates are quotients: exactly two rows may come out as a little less.
+        # Rates are quotients: an expectation of two rows may be computed as slightly less.
         too_few = min(expected, n_rows - expected) < self.least_rows * (1 - 1e-9)
         if too_few and 0 < rate < 1 and fallback is not None:
             return fallback
@@ -271,11 +236,8 @@ class CardinalityThreshold(ThresholdRule):
     which the cardinality of the test rows comes as close as possible to that of the training rows;
     of two that are equally close, the higher one. Equal scores are above it together or not at all.
     The scores of all labels are compared with one another, so they must be on one scale: marginals,
-    or the votes of an ensemble (`MajorityVote`). `ClassMassNormalization` does the same label by
-    label.
-
-    Read, Pfahringer, Holmes and Frank (Machine Learning 85, 2011) decide so with an ensemble of
-    classifier chains.
+    or the votes of an ensemble (`MajorityVote`), as in the ensembles of classifier chains of Read,
+    Pfahringer, Holmes and Frank (Machine Learning 85, 2011).
 
     Parameters
     ----------
@@ -288,15 +250,11 @@ class CardinalityThreshold(ThresholdRule):
     >>> rule = CardinalityThreshold(cardinality=1.5)
     >>> rule.thresholds([[0.9, 0.4], [0.3, 0.2]])
     array([0.25, 0.25])
-    >>> rule.label([[0.9, 0.4], [0.3, 0.2]])
-    array([[1, 1],
-           [1, 0]], dtype=int8)
     """
 
     cardinality: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the parameter as far as it does not depend on the number of labels."""
         if self.cardinality is not None:
             check_number(self.cardinality, "cardinality", minimum=0, otherwise="None")
 
@@ -324,7 +282,7 @@ class CardinalityThreshold(ThresholdRule):
                 "CardinalityThreshold needs cardinality=, the mean number of labels of a training "
                 "row"
             )
-        # Rates are quotients: the sum of those of labels that all rows have may exceed L a little.
+        # Rates are quotients: if all rows have all labels, their sum may exceed L slightly.
         share = self.cardinality / n_labels
         if share > 1 + 1e-9:
             raise ValueError(
@@ -340,8 +298,8 @@ class MajorityVote(ThresholdRule):
 
     This is how an ensemble of classifier chains (ECC) decides: every chain predicts a label vector
     on its own, and a label is predicted where enough of them agree. As published, with
-    ``MajorityVote.preset("published")``, enough is as many as give test rows as many labels as
-    training rows had, on average (`CardinalityThreshold`).
+    ``MajorityVote.preset("published")``, the threshold gives test rows as many labels as training
+    rows had, on average (`CardinalityThreshold`).
 
     Parameters
     ----------
@@ -354,12 +312,9 @@ class MajorityVote(ThresholdRule):
     Examples
     --------
     >>> from labelweave.joint import IndependentJoint, MixtureJoint
-    >>> members = [IndependentJoint(np.array([z])) for z in ([1.0, 2.0], [3.0, -1.0], [-1.0, -1.0])]
-    >>> joint = MixtureJoint([1 / 3, 1 / 3, 1 / 3], members)
-    >>> MajorityVote()(joint)
+    >>> members = [IndependentJoint([z]) for z in ([1.0, 2.0], [3.0, -1.0], [-1.0, -1.0])]
+    >>> MajorityVote()(MixtureJoint([1 / 3, 1 / 3, 1 / 3], members))
     array([[1, 0]], dtype=int8)
-    >>> MajorityVote.preset("published").informed(rates=[0.9, 0.8])(joint)
-    array([[1, 1]], dtype=int8)
     """
 
     preset = Preset()
@@ -369,7 +324,6 @@ class MajorityVote(ThresholdRule):
     threshold: float | ThresholdRule = 0.5
 
     def __post_init__(self) -> None:
-        """Check the threshold."""
         if not isinstance(self.threshold, ThresholdRule):
             check_number(self.threshold, "threshold", otherwise="a ThresholdRule")
 
@@ -399,10 +353,7 @@ class MajorityVote(ThresholdRule):
         return self.rule.thresholds(scores, draw)
 
     def shares(self, joint: JointDistribution, /) -> Floats:
-        """Return the share of votes of each label, (n, L).
-
-        A joint that is not a mixture has the only vote.
-        """
+        """Return the share of votes of each label, (n, L); without components, of one vote."""
         if not isinstance(joint, MixtureJoint):
             return np.asarray(joint.mode(self.inference).labels, dtype=np.float64)
         votes = np.zeros((joint.n_rows, joint.n_labels))
@@ -424,21 +375,14 @@ def apply_thresholds(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Labels
 
 
 def nearest_cut(scores: Floats, counts: Counts, expected: float) -> float:
-    """Return the threshold with as many scores above it as come closest to the expected number.
-
-    Scores are distinct and ascending; each occurs `counts` times. Of two thresholds that are
-    equally close, it is the higher one.
-    """
+    """Return the (higher) threshold with nearly `expected` of the ascending scores above it."""
     above = np.concatenate([[0], np.cumsum(counts[::-1])])
     best = int(np.argmin(np.abs(above - expected)))
     return cut_between(scores[::-1], best)
 
 
 def cut_between(descending: Floats, n_above: int) -> float:
-    """Return a threshold that has the first `n_above` of the sorted scores above it, no other.
-
-    The midpoint between two scores; infinite where there is nothing to separate.
-    """
+    """Return the midpoint below the first `n_above` sorted scores; infinite at the ends."""
     if n_above == 0:
         return np.inf
     if n_above == len(descending):

@@ -16,7 +16,7 @@ from labelweave._common.wording import counted, left_out, positive_labels
 from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import label_vectors, row_blocks
 
-# Vectors of the first list of a row; each further list is so many times as long as the one before.
+# The length of the first list of a row, and the factor by which each further list is longer.
 _FIRST, _GROWTH = 16, 4
 # Rows that are shown, vectors of each, and labels of a vector.
 _ROWS, _VECTORS, _LABELS = 5, 3, 6
@@ -37,9 +37,9 @@ class VectorSets:
     complete : (n,) array of bool
         Whether these are all vectors of the set. If not, the set was too large to be written out.
     inner, outer : (n, L) arrays of bool
-        Labels that all vectors of the set have, and labels that at least one has. If a set is not
-        complete, they are those of all of it nevertheless, or on the safe side: `inner` has no
-        label too many, `outer` none too few.
+        Labels that all vectors of the set have, and labels that at least one has. Where a set is
+        not complete, they err on the safe side: `inner` has no label too many, `outer` none too
+        few.
     label_names : tuple of str or None
         Known if the joint distribution has names.
     confidence : float or None
@@ -48,20 +48,14 @@ class VectorSets:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from labelweave.decision.sets import vector_sets
     >>> from labelweave.joint import IndependentJoint
     >>> sets = vector_sets(IndependentJoint([[4.0, 0.5, -4.0]]), np.log(0.1))
     >>> sets
     VectorSets: 1 row, 2 vectors on average
     row 0: {0, 1} or {0}
-    >>> sets[0]
-    array([[1, 1, 0],
-           [1, 0, 0]], dtype=int8)
     >>> sets.inner, sets.outer
     (array([[ True, False, False]]), array([[ True,  True, False]]))
-    >>> sets.contains([[1, 0, 1]])
-    array([False])
     """
 
     vectors: Labels
@@ -83,8 +77,8 @@ class VectorSets:
     ) -> Self:
         """Return sets from their vectors and the row of each, in increasing order.
 
-        `reachable` says of the rows that are not complete which values labels can have in the set;
-        see `reachable_values`.
+        `reachable` returns the possible values of labels in sets that are not complete; see
+        `reachable_values`.
         """
         sizes = np.bincount(rows, minlength=len(complete))
         ones = np.add.reduceat(vectors, np.cumsum(sizes) - sizes, axis=0, dtype=np.int64)
@@ -127,7 +121,9 @@ class VectorSets:
             "label vectors": [" or ".join(self._listed(row)) for row in shown],
             "labels of all": [self._named(self.inner[row]) for row in shown],
             "labels of some": [self._named(self.outer[row] & ~self.inner[row]) for row in shown],
-            "size": [f"{self.sizes[row]}{self._open_end(row)}" for row in shown],
+            "size": [
+                f"{self.sizes[row]}{'' if self.complete[row] else ' or more'}" for row in shown
+            ],
         }
         table = pd.DataFrame(columns, index=[f"row {row}" for row in shown])
         with pd.option_context("display.max_colwidth", None, "display.html.use_mathjax", False):
@@ -158,18 +154,11 @@ class VectorSets:
     def _named(self, labels: Labels | Mask) -> str:
         return positive_labels(labels, self.label_names, _LABELS)
 
-    def _open_end(self, row: int) -> str:
-        return "" if self.complete[row] else " or more"
-
 
 def vector_sets(
     joint: JointDistribution, log_floor: npt.ArrayLike, *, max_size: int = 1000
 ) -> VectorSets:
-    """Return all label vectors of at least a given log-probability, and always the mode.
-
-    `log_floor` is one number or one for each row, -inf for all vectors; at most `max_size` vectors
-    of a row are written out.
-    """
+    """Return all vectors of log-probability at least `log_floor`, (n,) or one, and the mode."""
     floor = np.broadcast_to(np.asarray(log_floor, dtype=np.float64), joint.n_rows)
     if np.isnan(floor).any():
         raise ValueError("log_floor must be a number for each row; it contains NaN")
@@ -188,17 +177,17 @@ def vector_sets(
 def probable_vectors(
     joint: JointDistribution, floor: Floats, max_size: int
 ) -> tuple[Indices, Labels, Mask]:
-    """Return the vectors whose log-probability is at least the row's floor, and always the mode.
+    """Return the vectors at or above the row's floor, and always the mode, by growing lists.
 
-    Lists of the most probable vectors grow until they reach below the floor. The result is the row
-    of each vector, (V,), the vectors, (V, L), the most probable of a row first, and whether all
-    vectors of a row are there, (n,): at most `max_size` of each row are.
+    The result is the row of each vector, (V,), the at most `max_size` vectors of each row, (V, L),
+    the most probable first, and whether all vectors of a row are there, (n,).
     """
     most = min(max_size, 2**joint.n_labels)
-    # A list leaves out vectors of probability zero, which are at least as probable as -inf.
+    # Lists leave out vectors of probability zero, which a floor of -inf includes.
     all_vectors = np.isneginf(floor) & (most == 2**joint.n_labels)
     every = label_vectors(joint.n_labels) if all_vectors.any() else np.empty((0, joint.n_labels))
-    parts = [_everything(np.flatnonzero(all_vectors), every.astype(np.int8))]
+    rows = np.flatnonzero(all_vectors)
+    parts = [(np.repeat(rows, len(every)), np.tile(every.astype(np.int8), (len(rows), 1)))]
     complete = all_vectors.copy()
     waiting, k = np.flatnonzero(~all_vectors), min(_FIRST, most)
     while len(waiting):
@@ -221,15 +210,11 @@ def probable_vectors(
     )
 
 
-def _everything(rows: Indices, vectors: Labels) -> tuple[Indices, Labels]:
-    return np.repeat(rows, len(vectors)), np.tile(vectors, (len(rows), 1))
-
-
 def reachable_values(joint: JointDistribution, floor: Floats) -> Mask:
     """Return which values labels have in vectors at or above the floor, (n, L, 2), without a list.
 
-    Label j has the value v in such a vector if the mode given y_j = v is one. Where that mode is
-    not proven its upper bound decides, so that no value is missed.
+    Label j has the value v in such a vector if the mode given y_j = v is one. The upper bound of a
+    mode that is not proven decides, so that no value is missed.
     """
     reachable = np.isneginf(floor)[:, None, None].repeat(joint.n_labels, 1).repeat(2, 2)
     for label in range(joint.n_labels):

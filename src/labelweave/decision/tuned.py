@@ -18,14 +18,7 @@ from labelweave.decision.probabilities import (
     check_scores,
     like,
 )
-from labelweave.decision.rules import (
-    Draw,
-    HeldOut,
-    Need,
-    ThresholdRule,
-    cut_between,
-    possible_cuts,
-)
+from labelweave.decision.rules import Draw, HeldOut, Need, ThresholdRule, cut_between, possible_cuts
 
 
 class LabelledScores(NamedTuple):
@@ -58,15 +51,12 @@ class LabelledScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TunedThresholds(ThresholdRule):
-    """The thresholds with the best F1 on held-out rows (SCut).
+    """The thresholds with the best F1 on held-out rows (SCut; math.md, section 6).
 
     For macro F1 each label has a threshold of its own. Micro F1 pools the decisions on all labels,
-    which then share one threshold. Where probabilities are calibrated, the labels above a common
-    threshold are the best to predict; it is half the largest micro F1 within reach.
-
-    As the ``decision`` of an estimator of P(y|x), `fit` holds the rows out by itself, in five
-    folds; there "macro_f1" stands for ``TunedThresholds(smoothing=30)`` and "micro_f1" for
-    ``TunedThresholds(average="micro")``.
+    which then share one threshold. As the ``decision`` of an estimator of P(y|x), `fit` holds the
+    rows out by itself, in five folds; there "macro_f1" stands for ``TunedThresholds(smoothing=30)``
+    and "micro_f1" for ``TunedThresholds(average="micro")``.
 
     Parameters
     ----------
@@ -94,9 +84,6 @@ class TunedThresholds(ThresholdRule):
     >>> scores, truth = [[0.9], [0.6], [0.4], [0.1]], [[1], [1], [1], [0]]
     >>> TunedThresholds().informed([0.75], (scores, truth)).thresholds([[0.5], [0.2]])
     array([0.25])
-    >>> scores, truth = [[0.9, 0.6], [0.4, 0.1]], [[1, 1], [1, 0]]
-    >>> TunedThresholds(average="micro").informed([1.0, 0.5], (scores, truth)).values
-    array(0.25)
     """
 
     values: float | Sequence[float] | Scores | None = None
@@ -106,7 +93,6 @@ class TunedThresholds(ThresholdRule):
     average: Literal["macro", "micro"] = "macro"
 
     def __post_init__(self) -> None:
-        """Check the parameters that do not depend on scores."""
         check_number(self.smoothing, "smoothing", minimum=0)
         check_choice(self.average, "average", ("macro", "micro"))
         if self.values is not None and np.ndim(self.values) == 0:
@@ -117,7 +103,6 @@ class TunedThresholds(ThresholdRule):
             raise ValueError("fbr and smoothing need one threshold per label, average='macro'")
 
     def __eq__(self, other: object) -> bool:
-        """Whether settings and values are the same."""
         if not isinstance(other, TunedThresholds) or self._settings() != other._settings():
             return False
         if self.values is None or other.values is None:
@@ -125,7 +110,6 @@ class TunedThresholds(ThresholdRule):
         return np.array_equal(self.values, other.values)
 
     def __hash__(self) -> int:
-        """Return a hash of the settings."""
         return hash(self._settings())
 
     def _settings(self) -> tuple[float, str, float, str]:
@@ -198,10 +182,7 @@ def _smoothed(known: LabelledScores, smoothing: float) -> Floats:
 
 
 def best_cut(scores: Floats, truth: npt.NDArray[Any], weight: Floats) -> tuple[float, float]:
-    """Return the threshold of a label with the best F1, and that F1.
-
-    F1 is 1 where there are no positives, true or predicted.
-    """
+    """Return the threshold with the best F1, and that F1; it is 1 if there are no positives."""
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
     cuts = possible_cuts(descending)

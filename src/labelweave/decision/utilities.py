@@ -19,7 +19,7 @@ from labelweave.joint.enumeration import label_vectors, row_blocks
 
 # Up to this many labels all vectors are scenarios and candidates: decisions are exact.
 _MAX_EXACT = 8
-# The most probable scenarios that are candidates too where there are more labels.
+# With more labels, this many of the most probable scenarios are candidates.
 _MOST_CANDIDATES = 64
 
 
@@ -27,11 +27,8 @@ _MOST_CANDIDATES = 64
 class FLoss:
     """One minus the F-measure of a row, (1+β²)·|y ∧ ŷ| / (β²·|y| + |ŷ|); minimised exactly.
 
-    A row without labels for which none are predicted has F-measure 1. The best k labels are those
-    with the largest Σ_s P(y_j = 1, |y| = s)·(1+β²) / (β²·s + k), and the best of these L + 1
-    vectors is the optimum (Dembczyński et al., 2011): exact wherever
-    ``joint.cardinality_by_label()`` is. Where labels are independent, the best k are the k most
-    probable ones, and a much shorter way leads to their expected F-measure.
+    A row without labels for which none are predicted has F-measure 1. Exact wherever
+    ``joint.cardinality_by_label()`` is (Dembczyński et al., 2011; math.md, section 6).
 
     Parameters
     ----------
@@ -42,13 +39,10 @@ class FLoss:
     --------
     Labels of probability 0.45 and 0.3 are both worth predicting:
 
-    >>> import numpy as np
     >>> from labelweave.joint import IndependentJoint
     >>> joint = IndependentJoint(np.log([[0.45 / 0.55, 0.3 / 0.7]]))
-    >>> FLoss()(joint)
-    array([[1, 1]], dtype=int8)
-    >>> FLoss().risk(joint, [[1, 1]]).round(3)
-    array([0.545])
+    >>> FLoss()(joint), FLoss().risk(joint, [[1, 1]]).round(3)
+    (array([[1, 1]], dtype=int8), array([0.545]))
     """
 
     beta: float = 1.0
@@ -105,7 +99,7 @@ class FLoss:
         # The value of each found label if s labels are true.
         shares = np.asarray((1 + self.beta**2) / (self.beta**2 * true + size[:, None]))
         expected = (found * shares).sum(axis=1)
-        # A prediction of no labels is right if there are none.
+        # The prediction of no labels is right if there are none.
         return np.asarray(1.0 - np.where(size > 0, expected, none))
 
 
@@ -182,14 +176,12 @@ class MinimumBayesRisk(_ByScenarios):
 
     Examples
     --------
-    Finding "beach" is worth 3, every wrong label costs 1:
+    Finding "beach" is worth 3, every wrong label costs 1; both labels have probability 1/4:
 
-    >>> import numpy as np
     >>> from labelweave.joint import IndependentJoint
     >>> def utility(truth, predicted):
     ...     return 3 * (truth & predicted)[..., 0] - (truth != predicted).sum(axis=-1)
-    >>> joint = IndependentJoint(np.log([[1 / 3, 1 / 3]]))  # probabilities of a quarter
-    >>> MinimumBayesRisk(utility)(joint)
+    >>> MinimumBayesRisk(utility)(IndependentJoint(np.log([[1 / 3, 1 / 3]])))
     array([[1, 0]], dtype=int8)
     """
 
@@ -221,22 +213,14 @@ class MinimumBayesRisk(_ByScenarios):
 class JaccardLoss(_ByScenarios):
     """One minus the Jaccard index |y ∧ ŷ| / |y ∨ ŷ| of a row, 1 if both are empty.
 
-    Exact while there are at most 8 labels, as `MinimumBayesRisk` is.
-
-    Parameters
-    ----------
-    n_listed, n_draws : int
-        As in `MinimumBayesRisk`.
+    Exact while there are at most 8 labels; `n_listed` and `n_draws` are as in `MinimumBayesRisk`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from labelweave.joint import ListedJoint
     >>> joint = ListedJoint.of_table(np.log([[0.001, 0.3, 0.3, 0.399]]))  # 00, 10, 01, 11
-    >>> JaccardLoss()(joint)
-    array([[1, 1]], dtype=int8)
-    >>> JaccardLoss().risk(joint, [[1, 1]])
-    array([0.301])
+    >>> JaccardLoss()(joint), JaccardLoss().risk(joint, [[1, 1]])
+    (array([[1, 1]], dtype=int8), array([0.301]))
     """
 
     n_listed: int = 64
@@ -250,20 +234,14 @@ class JaccardLoss(_ByScenarios):
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Label vectors that stand for a joint distribution in sums over all label vectors.
-
-    `labels` are (n, m, L) int8; the `weights`, (n, m), of each row sum to one.
-    """
+    """Label vectors, (n, m, L) int8, and weights, (n, m), that stand for a joint distribution."""
 
     labels: Labels
     weights: Floats
 
     @classmethod
     def of(cls, joint: JointDistribution, n_listed: int, n_draws: int) -> Scenarios:
-        """Return all vectors while there are few labels, else the most probable ones and draws.
-
-        Draws stand for the vectors that are not listed, and share their probability.
-        """
+        """Return all vectors while there are few labels, else the most probable ones and draws."""
         if joint.n_labels <= _MAX_EXACT:
             return cls._listed(joint, 2**joint.n_labels)._normalised()
         listed = cls._listed(joint, n_listed)
@@ -305,8 +283,7 @@ def _occurs(draws: Labels, listed: Scenarios) -> Mask:
 def _candidates(joint: JointDistribution, scenarios: Scenarios) -> Labels:
     """Return the vectors to choose from, (n, c, L).
 
-    All vectors while there are few labels. Else the most probable scenarios, and for every number
-    of labels those of the highest marginals.
+    With many labels they are the most probable scenarios and those of the highest marginals.
     """
     n, n_labels = joint.n_rows, joint.n_labels
     if n_labels <= _MAX_EXACT:

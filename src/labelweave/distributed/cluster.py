@@ -1,9 +1,4 @@
-"""A dask cluster as an engine, and the connection to it.
-
-Calls on the workers of a dask cluster.
-
-Connect to a cluster that a command line or a caller names.
-"""
+"""A dask cluster as an engine, and the connection to it."""
 
 from __future__ import annotations
 
@@ -39,8 +34,8 @@ class WorkerMismatchError(RuntimeError):
 class DaskEngine:
     """The workers of a dask cluster as an engine.
 
-    A value that is shared, and a call whose worker dies, are computed again from what the scheduler
-    knows: a lost worker costs its own calls only.
+    The scheduler keeps all it needs to compute shared values and calls again: a lost worker costs
+    its own calls only.
 
     Parameters
     ----------
@@ -72,7 +67,7 @@ class DaskEngine:
                 suspects.append(number)
             else:
                 yield number, result
-        # What waits on a worker that dies is as suspect to dask as what killed it: alone, it works.
+        # Dask suspects all calls that wait on a worker that dies: run alone, the innocent succeed.
         for suspect in suspects:
             for number, result in self._run_together(calls, [suspect]):
                 if isinstance(result, KilledWorker):
@@ -85,7 +80,7 @@ class DaskEngine:
     def _run_together(
         self, calls: Sequence[Call], chosen: Iterable[int]
     ) -> Iterator[tuple[int, Any]]:
-        """Run some of the calls; those whose workers die have a `KilledWorker` for their result."""
+        """Run some of the calls; the result is a `KilledWorker` if its workers died."""
         numbers = {
             self._submit(
                 *(_attempt, self._versions, calls[number].name, calls[number].function),
@@ -97,7 +92,7 @@ class DaskEngine:
         for future in as_completed(list(numbers)):
             number = numbers.pop(future)
             result = self._result(future, calls[number].name)
-            # Else the call would be run again if the worker that keeps its result died.
+            # Otherwise dask would run the call again if the worker that keeps its result died.
             future.release()
             yield number, result
 
@@ -139,7 +134,7 @@ def _same(value: Any) -> Any:
 def _attempt(
     versions: Mapping[str, str], name: str, function: Callable[..., Any], *arguments: Any
 ) -> Any:
-    """Call the function on a worker; raise what may succeed elsewhere, so that dask tries again."""
+    """Call the function on a worker; errors of the machine are raised, so that dask tries again."""
     check_versions(versions, results_depend_on(), get_worker().address)
     try:
         return function(*arguments)
@@ -195,7 +190,7 @@ def connect(cluster: str) -> Iterator[DaskEngine]:
     """
     kind, _, number = cluster.partition(":")
     if kind == "local":
-        # What workers send need not go through the scheduler.
+        # Workers on this machine need not send results through the scheduler.
         with (
             _local_cluster(number) as local,
             _client(local, cluster, direct_to_workers=True) as client,
@@ -233,7 +228,7 @@ def _local_cluster(number: str) -> Iterator[LocalCluster]:
             processes=True,
             host="127.0.0.1",  # nobody else may reach it
             dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,  # what goes wrong is raised, or told by a `Lost`
+            silence_logs=logging.CRITICAL,  # errors are raised, or returned as a `Lost`
         ) as cluster,
     ):
         yield cluster
@@ -263,7 +258,7 @@ def _client(address: Any, name: str, **options: Any) -> Iterator[Client]:
             f"no scheduler answers at {name}: start one with `dask scheduler`, and see that this "
             "machine may reach it"
         ) from error
-    except TypeError as error:  # dask's own word for a missing certificate
+    except TypeError as error:  # dask raises it for a missing certificate
         raise ConnectionError(
             f"{name} needs a certificate: name ca-file and the client's cert and key under "
             "distributed.comm.tls in dask's configuration"

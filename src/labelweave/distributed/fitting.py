@@ -1,9 +1,4 @@
-"""Models and streams fitted on workers.
-
-Models fitted on the workers of a cluster.
-
-Learn a Bayesian online classifier from a stream in partitions.
-"""
+"""Models, and streams in partitions, fitted by the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -90,16 +85,15 @@ def fit_stream(
 ) -> BayesianOnlineClassifier:
     """Learn a Bayesian online classifier from partitions, each on a worker.
 
-    Every partition is learned from the same prior, and what the partitions taught is added up, in
-    their order: the result is the same bits for any number of workers, and if workers die on the
-    way. In a further round each partition is learned again, from what all the others have taught,
-    and the posterior moves by the mean of what the partitions ask for (see
-    `labelweave.models.online.partitions`).
+    Every partition is learned from the same prior, and the evidence of the partitions is added up
+    in their order: the result is the same bits for any number of workers, and if workers die on the
+    way. In a further round each partition is learned again from the posterior of all the others,
+    and the posterior moves by the mean of the partitions' corrections.
 
     Parameters
     ----------
     model : BayesianOnlineClassifier
-        The model; its `passes` and `shuffle` do not matter here.
+        The model; its `passes` do not matter here.
     partitions : sequence of path, pair of arrays or Future
         Files that the workers can open, as `RowStream` reads them; or (X, Y) in memory; or futures
         of such pairs. A worker holds one partition in memory at a time.
@@ -108,7 +102,7 @@ def fit_stream(
     rounds : int, default=1
         How often to learn from every partition.
     checkpoint : path, optional
-        A folder for what the partitions taught: after a failure the same call goes on from it. It
+        A folder for the evidence of partitions: after a failure the same call goes on from it. It
         is removed at the end.
     options : dict, optional
         How to read files: `zero_based`, `n_features`, `n_labels` and `skip_bad` of `RowStream`.
@@ -124,11 +118,11 @@ def fit_stream(
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave._common.engine import JoblibEngine
     >>> from labelweave.distributed import fit_stream
     >>> from labelweave import BayesianOnlineClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> halves = [(data.X[half], data.Y[half]) for half in (slice(0, 300), slice(300, 593))]
     >>> model = fit_stream(BayesianOnlineClassifier(), halves, client=JoblibEngine(), rounds=2)
     >>> model.state_.n_rows
@@ -136,7 +130,7 @@ def fit_stream(
     """
     learner = PartitionedLearner(
         partitions,
-        model.settings(),
+        model.probit_model(),
         as_engine(client),
         rounds=rounds,
         options=options,

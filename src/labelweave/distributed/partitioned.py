@@ -1,8 +1,6 @@
-"""PartitionedLearner and its files.
+"""A Bayesian online learner whose rows come in partitions, each learned by a worker.
 
-What the partitions of a stream taught, in files: a run that was stopped goes on from them.
-
-A Bayesian online learner whose rows come in partitions, learned by workers.
+The evidence of every partition is kept in a file, from which a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from labelweave._common.checks import check_whole_number
 from labelweave._common.engine import Call, Engine, Lost, LostWorkError
 from labelweave._common.files import damage_named, replacing
 from labelweave.data.files import Limits
-from labelweave.models.online import OnlineSettings
 from labelweave.models.online.partitions import (
     LearnedPartition,
     Others,
@@ -35,6 +32,7 @@ from labelweave.models.online.partitions import (
     learn_partition,
     posterior_of,
 )
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from labelweave.models.online.stream import Checkpoint, PrequentialF1
 
@@ -48,12 +46,7 @@ class OtherRunError(ValueError):
 class PartitionFiles:
     """A folder with one file for each partition that was learned in a round.
 
-    Parameters
-    ----------
-    folder : path
-        Made if it does not exist.
-    run : mapping
-        What the results depend on, as JSON can hold it.
+    The mapping `run` holds all that the results depend on, as JSON can hold it.
     """
 
     def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
@@ -71,7 +64,7 @@ class PartitionFiles:
                 new.write(text.encode())
 
     def save(self, round_number: int, partition: int, learned: LearnedPartition) -> None:
-        """Keep what a partition taught in a round."""
+        """Keep the evidence of a partition in a round."""
         path = self._path(round_number, partition)
         path.parent.mkdir(exist_ok=True)
         site = learned.site
@@ -88,7 +81,7 @@ class PartitionFiles:
         Checkpoint(facts, arrays).save(path)
 
     def load(self, round_number: int, n_partitions: int) -> Iterator[tuple[int, LearnedPartition]]:
-        """Return number and content of each partition that is kept of a round, in their order."""
+        """Return number and content of each partition that is kept of a round, in order."""
         for number in range(n_partitions):
             path = self._path(round_number, number)
             if path.exists():
@@ -140,8 +133,8 @@ class PartitionedLearner:
     ----------
     partitions, rounds, options
         As in `fit_stream`.
-    settings : OnlineSettings
-        The model and its priors.
+    model : ProbitModel
+        The likelihood and the priors.
     engine : Engine
         Where to learn.
     batch_rows : int, default=1000
@@ -151,7 +144,7 @@ class PartitionedLearner:
     limits : Limits, optional
         How much memory a posterior may take.
     checkpoint : path, optional
-        A folder for what the partitions taught. If there is one, the run goes on from it.
+        A folder for the evidence of partitions. If it exists, the run goes on from it.
 
     Attributes
     ----------
@@ -160,12 +153,12 @@ class PartitionedLearner:
     label_names : tuple of str or None
         Names of the labels, if they came from text.
     quality : PrequentialF1
-        How good the predictions were, of partitions that each began from nothing.
+        The F1 of the predictions in partitions that each began from nothing.
     n_rows, n_bad, n_resumed : int
         Rows of all partitions, malformed lines left out, rows of partitions that were not learned
         again because the checkpoint had them.
     complaint : str
-        What is wrong with the first malformed line.
+        The error in the first malformed line.
     round, n_done : int
         The round that is going on, and how many of its partitions are learned.
     """
@@ -173,7 +166,7 @@ class PartitionedLearner:
     def __init__(
         self,
         partitions: Sequence[Any],
-        settings: OnlineSettings,
+        model: ProbitModel,
         engine: Engine,
         *,
         rounds: int = 1,
@@ -185,7 +178,7 @@ class PartitionedLearner:
     ) -> None:
         check_whole_number(rounds, "rounds")
         check_whole_number(batch_rows, "batch_rows")
-        if rounds > 1 and settings.forgetting:
+        if rounds > 1 and model.forgetting:
             raise ValueError("forgetting must be 0 if there is more than one round")
         self.partitions = [_source(partition) for partition in partitions]
         names = [source for source in self.partitions if isinstance(source, str)]
@@ -193,11 +186,11 @@ class PartitionedLearner:
             raise ValueError("partitions is empty: name at least one")
         if len(set(names)) < len(names):
             raise ValueError("partitions names a file twice: its rows would count twice")
-        self.settings, self.engine, self.rounds = settings, engine, rounds
+        self.model, self.engine, self.rounds = model, engine, rounds
         self.options, self.batch_rows, self.score = dict(options or {}), batch_rows, score
         self.limits = limits or Limits()
         self._files = None if checkpoint is None else PartitionFiles(checkpoint, self._facts())
-        self.state = OnlineState(settings=settings)
+        self.state = OnlineState(model=model)
         self._labels: tuple[int, ...] = ()
         self.round, self.n_resumed = 1, 0
         self._before: dict[int, LearnedPartition] = {}
@@ -214,7 +207,7 @@ class PartitionedLearner:
             self._before = self._learned
             self.round += 1
             self._begin_round()
-        if self.settings.calibrate and len(self.partitions) > 1:
+        if self.model.settings.calibrate and len(self.partitions) > 1:
             calibrate(self.state, self._labels, self._in_order())
 
     def remove_checkpoint(self) -> None:
@@ -224,7 +217,7 @@ class PartitionedLearner:
 
     def _begin_round(self) -> None:
         self._learned: dict[int, LearnedPartition] = {}
-        self._total, self._n_added = SiteSum(self.settings, self.limits), 0
+        self._total, self._n_added = SiteSum(self.model, self.limits), 0
 
     def _learn_round(self, progress: Callable[[PartitionedLearner], None] | None) -> None:
         missing = [n for n in range(len(self.partitions)) if n not in self._learned]
@@ -253,7 +246,7 @@ class PartitionedLearner:
         own = self._before[number].site if self._before else None
         arguments = (
             self.partitions[number],
-            self.settings.as_dict(),
+            self.model,
             shared,
             own,
             {
@@ -271,7 +264,7 @@ class PartitionedLearner:
             before = self._before[number]
             site = damped(
                 *(before.site, learned.site, self._known_to, len(self.partitions)),
-                coupled=self.settings.coupled,
+                coupled=self.model.coupled,
             )
             learned = learned._replace(site=site, quality=before.quality)
         if self._files is not None:
@@ -279,15 +272,12 @@ class PartitionedLearner:
         self._add_up(number, learned)
 
     def _add_up(self, number: int, learned: LearnedPartition) -> None:
-        """Add to the posterior what partitions taught, as soon as all before them have been added.
-
-        After the last round a site is of no further use, and is not held any longer.
-        """
+        """Add sites to the posterior, each as soon as all before it have been added."""
         self._learned[number] = learned
         while self._n_added in self._learned:
             learned = self._learned[self._n_added]
             self._total.add(learned.site)
-            if self.round == self.rounds:
+            if self.round == self.rounds:  # no further round needs the whole site
                 self._learned[self._n_added] = learned.of_sample()
             self._n_added += 1
 
@@ -311,12 +301,12 @@ class PartitionedLearner:
         if last > 1 and len(self._learned) < n_partitions:
             self._before = dict(self._files.load(last - 1, n_partitions))
             sites = (part.site for _, part in sorted(self._before.items()))
-            self.state, self._labels = posterior_of(sites, self.settings, self._n_features())
+            self.state, self._labels = posterior_of(sites, self.model, self._n_features())
 
     def _facts(self) -> dict[str, Any]:
         return {
             "partitions": [_name(each, n) for n, each in enumerate(self.partitions)],
-            "settings": self.settings.as_dict(),
+            "settings": self.model.as_dict(),
             "options": self.options,
             "batch_rows": self.batch_rows,
             "score": self.score,
@@ -357,30 +347,30 @@ class PartitionedLearner:
 
     @property
     def complaint(self) -> str:
-        """What is wrong with the first malformed line."""
+        """The error in the first malformed line."""
         return next((p.summary.complaint for p in self._in_order() if p.summary.complaint), "")
 
     @property
     def quality(self) -> PrequentialF1:
-        """How good the predictions were, of partitions that each began from nothing."""
+        """The F1 of the predictions in partitions that each began from nothing."""
         parts = [(part.site.labels, part.quality) for part in self._in_order()]
         return PrequentialF1.sum(parts)
 
 
 def _learn(
     source: Any,
-    settings: Mapping[str, Any],
+    model: ProbitModel,
     posterior: tuple[OnlineState, tuple[int, ...]] | None,
     own: Site | None,
     options: Mapping[str, Any],
 ) -> LearnedPartition:
     """Learn a partition on a worker."""
     others = None if posterior is None or own is None else Others(*posterior, own)
-    return learn_partition(source, OnlineSettings(**settings), others, **options)
+    return learn_partition(source, model, others, **options)
 
 
 def _source(partition: Any) -> Any:
-    """Return a path as workers on this machine find it, whatever their folder; else as it is."""
+    """Return a path as workers find it from any folder; anything else as it is."""
     if isinstance(partition, str | os.PathLike):
         return os.path.abspath(partition)
     return partition

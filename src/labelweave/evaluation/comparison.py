@@ -42,12 +42,10 @@ from labelweave.models.methods import Scale, check_classifier, deciding, with_pr
 from labelweave.models.predictions import score_model
 from labelweave.versions import code_version, environment, library_versions
 
-__all__ = ["compare"]
-
 Rows = tuple[Indices, Indices]  # to train on and to test on
-# These search for the most probable vector and nothing else, which leaves the decision open.
+# These strategies only search for the most probable vector, which leaves the decision open.
 _EXACT = (Auto, BestFirst, Exhaustive)
-# These are addressed to developers, not to someone who compares methods.
+# These warnings address developers, not users who compare methods.
 _DEVELOPER_WARNINGS = (
     DeprecationWarning,
     PendingDeprecationWarning,
@@ -95,11 +93,8 @@ def compare(
         Names in :data:`METRICS`.
     decisions : {"own", "matching"}, default="own"
         Whether each method predicts once, by its own decision, or from the same fit once for each
-        metric by the decision with the best expected value: the best labels for exact match are not
-        the best for F1. These are the most probable vector for exact match, likely labels for
-        Hamming loss, and labels of the highest expected F1 or Jaccard index for these; micro and
-        macro F1 take all rows of the test fold into account (`ExpectedF`). Methods that were given
-        a decision or an approximate search keep it, as do those without probabilities.
+        metric by the decision with the best expected value (`Metric.decision`). Methods that were
+        given a decision or an approximate search keep it, as do those without probabilities.
     scale : {"auto", True, False}, default="auto"
         Whether to standardise the features on each training fold; see :func:`with_preprocessing`,
         which also converts categories and missing values to numbers.
@@ -111,28 +106,21 @@ def compare(
     results : path, optional
         A file of JSON lines in which each result is kept as it comes. A comparison that was stopped
         continues where it was, and runs that failed are repeated. Results of other estimators,
-        folds, metrics, data or versions of labelweave stay in the file and are not used; the code
-        of classes of your own is not looked at.
+        folds, metrics, data or versions of labelweave stay in the file and are not used; changes
+        in the code of your own classes are not noticed.
     progress : callable, optional
         Called in this process with the result of each method on each fold as it completes (an
         entry of ``Comparison.results``). Results of an earlier run come at once.
     name : str, default=""
         Name of the data set, recorded in the result.
 
-    Returns
-    -------
-    Comparison
-        The scores of all methods on all folds.
-
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.dummy import DummyClassifier
-    >>> from sklearn.tree import DecisionTreeClassifier
     >>> X, Y = make_multilabel_classification(60, n_classes=3, random_state=0)
-    >>> methods = {"tree": DecisionTreeClassifier(random_state=0), "prior": DummyClassifier()}
-    >>> result = compare(methods, X, Y, cv=3, metrics=["exact_match"])
-    >>> result.scores("tree", "exact_match").shape
+    >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=3, metrics=["exact_match"])
+    >>> result.scores("prior", "exact_match").shape
     (3,)
     """
     if not methods:
@@ -197,10 +185,7 @@ class FoldTask:
 def variants_of(
     estimator: Any, metrics: tuple[Metric, ...], *, matching: bool = True
 ) -> list[tuple[Any, tuple[Metric, ...]]]:
-    """Return a method with each decision that its metrics call for, and these metrics.
-
-    The first one has its own decision, for the metrics that call for this one or for none.
-    """
+    """Return a method with each decision that its metrics call for, its own first."""
     if not (matching and _can_decide_otherwise(estimator)):
         return [(estimator, metrics)]
     own = last(estimator).decision
@@ -214,10 +199,7 @@ def variants_of(
 
 
 def _can_decide_otherwise(estimator: Any) -> bool:
-    """Whether nobody has chosen how a method decides, and its fit does not depend on it.
-
-    An approximate search is such a choice: a classifier chain is defined by its greedy search.
-    """
+    """Whether users chose neither decision nor approximate search, as of a classifier chain."""
     classifier = last(estimator)
     free, defaults = getattr(classifier, "prediction_parameters", ()), signature(type(classifier))
     chosen = {name: getattr(classifier, name) for name in free if name in defaults.parameters}
@@ -234,10 +216,7 @@ def _can_decide_otherwise(estimator: Any) -> bool:
 def _merged(
     tasks: Sequence[FoldTask], metrics: Sequence[Metric], runs: Iterable[tuple[int, FoldResult]]
 ) -> Iterator[FoldResult]:
-    """Yield the result of a method on a fold once all of its variants have theirs.
-
-    It has the scores of all variants and the times of the first.
-    """
+    """Yield the scores of all variants of a method on a fold, and the times of the first."""
     waiting: dict[tuple[str, int], dict[int, FoldResult | None]] = defaultdict(dict)
     for number, task in enumerate(tasks):
         waiting[task.method, task.fold][number] = None
@@ -283,6 +262,10 @@ def _run_missing(
     def rows(fold: int) -> Any:
         return engine.share(parts[fold])
 
+    def shared(task: FoldTask) -> tuple[int, str] | None:
+        key = fit_key(task.estimator)
+        return None if key is None else (task.fold, key)
+
     def call(group: Sequence[FoldTask]) -> Call:
         first = group[0]
         arguments = (group, rows(first.fold), *data())
@@ -291,35 +274,21 @@ def _run_missing(
     lines = None if file is None else KeyedLines(file, asdict, FoldResult.from_dict)
     with keeping(lines) as kept:
         distinct = {key: tasks[same[0]] for key, same in numbers.items()}
-        runs = run_tasks(distinct, kept, engine, shared=_shared_key, call=call, lost=_failed)
-        for key, run in runs:
+        for key, run in run_tasks(distinct, kept, engine, shared=shared, call=call, lost=_failed):
             for number in numbers[key]:
                 yield number, replace(run, method=tasks[number].method, fold=tasks[number].fold)
 
 
 def _keys(tasks: Sequence[FoldTask], parts: Sequence[Rows], X: Any, Y: Any) -> list[str]:
-    """Return digests of everything that results depend on.
-
-    The rows say more than the splitter and the number of the fold, which may have no useful repr;
-    likewise the state of an estimator, whose repr abbreviates long parameters.
-    """
+    """Return digests of everything that results depend on; reprs would not be exact."""
     data, code = data_digest(X, Y), code_version()
     rows = [data_digest(*part) for part in parts]
-    return [
-        content_key(
-            data,
-            code,
-            [metric.name for metric in task.metrics],
-            joblib.hash(task.estimator),
-            rows[task.fold],
-        )
-        for task in tasks
-    ]
 
+    def key(task: FoldTask) -> str:
+        names = [metric.name for metric in task.metrics]
+        return content_key(data, code, names, joblib.hash(task.estimator), rows[task.fold])
 
-def _shared_key(task: FoldTask) -> tuple[int, str] | None:
-    key = fit_key(task.estimator)
-    return None if key is None else (task.fold, key)
+    return list(map(key, tasks))
 
 
 def _failed(task: FoldTask, failure: Lost) -> FoldResult:

@@ -1,14 +1,14 @@
 """How labels depend on each other: pairs of labels and forests of pairs, in data or given features.
 
-Of given labels it is counted; under a joint distribution it is the dependence that is left once the
-features of a row are known, averaged over rows.
+Given labels are counted. Under a joint distribution, the dependence that is left once the features
+of a row are known is averaged over rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,17 +28,14 @@ if TYPE_CHECKING:
 
 
 def conditional_matrix(Y: ArrayLike) -> Floats:
-    """Return how often each label occurs among the rows that have another one.
+    """Return how often each label occurs among the rows that have another one, (L, L).
+
+    ``[i, j]`` is P(y_j = 1 | y_i = 1); nan in the rows of labels that never occur.
 
     Parameters
     ----------
     Y : array-like of shape (n, L)
         Labels, 0 or 1.
-
-    Returns
-    -------
-    (L, L) array
-        ``[i, j]`` is P(y_j = 1 | y_i = 1); nan in the rows of labels that never occur.
 
     Examples
     --------
@@ -51,8 +48,8 @@ def conditional_matrix(Y: ArrayLike) -> Floats:
 
 
 def mean_conditional_matrix(joint: JointDistribution) -> Floats:
-    """Return the conditional matrix of a row drawn from the batch, by what the joint says of it."""
-    (total,) = _sums_over_rows(joint, lambda pairs: pairs)
+    """Return the conditional matrix of a row drawn from the batch, (L, L)."""
+    (total,) = _sums_over_rows(joint, lambda pairs: (pairs,))
     return _given_rows(total)
 
 
@@ -65,17 +62,14 @@ def _given_rows(pairs: Floats) -> Floats:
 
 
 def mutual_information(Y: ArrayLike) -> Floats:
-    """Return the mutual information of every pair of labels.
+    """Return the mutual information of every pair of labels in nats, (L, L).
+
+    The entropies of the labels are on the diagonal.
 
     Parameters
     ----------
     Y : array-like of shape (n, L)
         Labels, 0 or 1.
-
-    Returns
-    -------
-    (L, L) array
-        In nats, symmetric; the entropies of the labels are on the diagonal.
 
     Examples
     --------
@@ -89,31 +83,25 @@ def mutual_information(Y: ArrayLike) -> Floats:
 
 def mean_dependence(joint: JointDistribution) -> tuple[Floats, Floats]:
     """Return mutual information and log-odds ratios given the features, in one pass."""
-    total, attraction, repulsion = _sums_over_rows(
-        joint, pairs_information, _attraction, _repulsion
-    )
+
+    def terms(pairs: Floats) -> tuple[Floats, Floats, Floats]:
+        both, first, second, neither = pair_cells(pairs)
+        return pairs_information(pairs), both * neither, first * second
+
+    total, attraction, repulsion = _sums_over_rows(joint, terms)
     return total / joint.n_rows, log_ratio(attraction, repulsion)
 
 
-def _attraction(pairs: Floats) -> Floats:
-    both, _, _, neither = pair_cells(pairs)
-    return both * neither
-
-
-def _repulsion(pairs: Floats) -> Floats:
-    _, first, second, _ = pair_cells(pairs)
-    return first * second
-
-
-def _sums_over_rows(joint: JointDistribution, *terms: Callable[[Floats], Floats]) -> list[Floats]:
+def _sums_over_rows(
+    joint: JointDistribution, terms: Callable[[Floats], tuple[Floats, ...]]
+) -> list[Floats]:
     """Return Σ_n of functions of P(y_i = 1, y_j = 1 | x_n), which is computed once."""
     if joint.n_rows == 0:
         raise ValueError("joint has no rows; pass at least one")
-    sums = [np.zeros((joint.n_labels, joint.n_labels)) for _ in terms]
+    sums: list[Any] = []
     for rows in row_blocks(joint.n_rows, joint.n_labels**2):
-        pairs = joint[rows].pairwise()
-        for total, term in zip(sums, terms, strict=True):
-            total += term(pairs).sum(axis=0)
+        parts = [term.sum(axis=0) for term in terms(joint[rows].pairwise())]
+        sums = [total + part for total, part in zip(sums or [0.0] * len(parts), parts, strict=True)]
     return sums
 
 
@@ -122,19 +110,14 @@ def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structur
 
     Features play no part in it. An edge must increase the log-likelihood of Y by more than
     ½ log n, the cost of its parameter by the Bayesian information criterion, so that labels which
-    occur together by chance remain apart. Every tree has its best connected label as root.
+    occur together by chance remain apart: ``gains`` are n times the mutual information, less
+    ½ log n. ``couplings`` are log-odds ratios. The best connected label of a tree is its root.
 
     Parameters
     ----------
     Y : array-like of shape (n, L)
         Labels, 0 or 1.
     label_names : sequence of str, optional
-
-    Returns
-    -------
-    Structure
-        ``gains`` are n times the mutual information, less ½ log n; ``couplings`` are log-odds
-        ratios.
 
     Examples
     --------
@@ -186,13 +169,13 @@ def _spanning_forest(weight: Floats) -> Indices:
     return parents
 
 
-# Independent labels share this much by rounding: no model says anything with so little.
+# Independent labels share this much by rounding.
 _NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class LabelDependence:
-    """What labels tell about each other once the features are known, for all pairs of labels.
+    """The dependence of all pairs of labels once the features are known.
 
     Attributes
     ----------
@@ -259,12 +242,7 @@ class LabelDependence:
         return len(self.label_names)
 
     def strongest_pairs(self, top: int | None = None) -> tuple[Indices, Indices]:
-        """Return the labels i < j of all pairs, or the first `top`, by mutual information.
-
-        Parameters
-        ----------
-        top : int, optional
-        """
+        """Return the labels i < j of all pairs, or the first `top`, by mutual information."""
         first, second = np.triu_indices(self.n_labels, 1)
         order = np.argsort(-self.mutual_information[first, second], kind="stable")
         if top is not None:
@@ -272,13 +250,7 @@ class LabelDependence:
         return first[order], second[order]
 
     def to_frame(self, top: int | None = None) -> pd.DataFrame:
-        """Return a table of pairs, the strongest first.
-
-        Parameters
-        ----------
-        top : int, optional
-            The number of pairs; by default all.
-        """
+        """Return a table of all pairs, or the first `top`, the strongest first."""
         import pandas as pd
 
         first, second = self.strongest_pairs(top)
@@ -292,17 +264,9 @@ class LabelDependence:
         )
 
     def forest(self, max_edges: int | None = None) -> Structure:
-        """Return the strongest pairs, but for those already joined through stronger ones.
+        """Return the strongest pairs, at most `max_edges`, but those joined through stronger ones.
 
-        Parameters
-        ----------
-        max_edges : int, optional
-            The number of pairs; by default all that have any dependence.
-
-        Returns
-        -------
-        Structure
-            ``gains`` are mutual information in nats, ``couplings`` log-odds ratios.
+        In the `Structure`, ``gains`` are mutual information in nats, ``couplings`` log-odds ratios.
         """
         information = np.where(self.mutual_information > _NOTHING, self.mutual_information, 0.0)
         forest = strongest_forest(information, self.log_odds_ratio, self.label_names)
@@ -310,8 +274,7 @@ class LabelDependence:
             return forest
         child = np.argsort(-forest.gains, kind="stable")[:max_edges]
         kept = np.zeros_like(information)
-        kept[forest.parents[child], child] = kept[child, forest.parents[child]] = forest.gains[
-            child
-        ]
-        # Once more, because smaller trees have other roots.
+        parent = forest.parents[child]
+        kept[parent, child] = kept[child, parent] = forest.gains[child]
+        # Smaller trees have other roots.
         return strongest_forest(kept, self.log_odds_ratio, self.label_names)

@@ -50,29 +50,21 @@ def label_uncertainty(joint: JointDistribution) -> Floats:
     By the chain rule of entropy, the answer for one label reduces the entropy of the whole vector
     by this, on average.
 
-    Parameters
-    ----------
-    joint : JointDistribution
-
     Examples
     --------
     >>> from labelweave.joint import IndependentJoint
     >>> label_uncertainty(IndependentJoint([[0.0, 5.0]])).round(3)
     array([[0.693, 0.04 ]])
     """
-    return _binary_entropy(joint.marginals())
+    p = joint.marginals()
+    return np.asarray(entr(p) + entr(1.0 - p))
 
 
 def information_about_others(joint: JointDistribution) -> Floats:
-    """Return how much the answer for one label tells about each of the others, summed, (n, L).
+    """Return the information Σ_k I(y_j; y_k | x) of one label about all others in nats, (n, L).
 
-    That is Σ_k I(y_j; y_k | x) in nats over all other labels k: knowing y_j reduces the sum of
-    their own entropies by this, on average. It is zero for independent labels. With
-    `label_uncertainty` added, it is the reduction of the sum of all labels' entropies.
-
-    Parameters
-    ----------
-    joint : JointDistribution
+    The answer for label j reduces the sum of the others' own entropies by this, on average. It is
+    zero for independent labels.
 
     Examples
     --------
@@ -90,20 +82,13 @@ def information_about_others(joint: JointDistribution) -> Floats:
     return np.maximum(scores, 0.0)
 
 
-def _binary_entropy(p: Floats) -> Floats:
-    return np.asarray(entr(p) + entr(1.0 - p))
-
-
 def _margin(joint: JointDistribution) -> Floats:
     probability = np.exp(joint.top(2).log_prob)
     return np.asarray(1.0 - (probability[:, 0] - probability[:, 1]))
 
 
 def _disagreement(joint: JointDistribution) -> Floats:
-    """Return the mutual information of labels and component, (n,).
-
-    It is the entropy of the mixture less the mean entropy of its components (Houlsby et al. 2011).
-    """
+    """Return the mutual information of labels and component, (n,) (Houlsby et al., 2011)."""
     if not isinstance(joint, MixtureJoint):
         raise ValueError(
             f"joint must be a MixtureJoint, of an ensemble or a mixture; got {type(joint).__name__}"

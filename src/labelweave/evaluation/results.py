@@ -24,17 +24,6 @@ from labelweave.metrics import METRICS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Comparison",
-    "DataSummary",
-    "Figure",
-    "FoldResult",
-    "ScoreRow",
-    "heading",
-    "legend",
-    "score_rows",
-]
-
 # Version of the JSON schema; incremented when readers of the old one would misread the new one.
 _SCHEMA_VERSION = 1
 _SYMBOLS = Symbols.of("utf-8")
@@ -52,24 +41,11 @@ class DataSummary:
 
 @dataclass(frozen=True)
 class FoldResult:
-    """The result of one method on one fold.
+    """The result of one method on one fold, counted from 0.
 
-    Parameters
-    ----------
-    method : str
-        Name of the method in the comparison.
-    fold : int
-        Index of the fold, from 0.
-    scores : dict
-        Score by metric; metrics that do not apply to the method are absent.
-    fit_seconds, predict_seconds : float
-        Wall-clock time; nan if the method failed before.
-    warnings : tuple of str
-        Distinct warnings that were raised.
-    error : str or None
-        Why the method failed on this fold, on one line.
-    traceback : str or None
-        The traceback of the failure.
+    `scores` are by metric; metrics that do not apply to the method are absent. Wall-clock times are
+    nan if the method failed before. `warnings` are distinct; `error` says on one line why the
+    method failed.
     """
 
     method: str
@@ -126,16 +102,13 @@ class Comparison:
     >>> from sklearn.dummy import DummyClassifier
     >>> from labelweave import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
-    >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
-    >>> result
+    >>> compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
     data: 40 rows, 5 features, 5 labels; 2 folds
                                prior
     micro F1         0... ± 0...
     fit seconds      0... ± 0...
     predict seconds  0... ± 0...
     mean ± standard deviation over folds
-    >>> result.to_frame().columns.tolist()
-    ['method', 'fold', 'f1_micro', 'fit_seconds', 'predict_seconds', 'error']
     """
 
     data: DataSummary
@@ -196,6 +169,9 @@ class Comparison:
     ) -> dict[str, Standing | None]:
         """Test the first method against each of the others on one metric.
 
+        The result says for each other method whether the first method is "better" or "worse", or a
+        "tie"; None if no test is possible (fewer than two folds in common, or no scores).
+
         Parameters
         ----------
         metric : str
@@ -204,12 +180,6 @@ class Comparison:
             Which t-test over the folds, see :func:`paired_t_test`.
         alpha : float, default=0.05
             Significance level.
-
-        Returns
-        -------
-        dict
-            For each other method, whether the first method is "better" or "worse", or "tie"; None
-            if no test is possible (fewer than two folds in common, or no scores).
         """
         check_choice(test, "test", ("paired", "corrected"))
         check_number(alpha, "alpha", above=0, below=1)
@@ -243,7 +213,7 @@ class Comparison:
             lambda figure: f"{figure.written}{'*' if figure.is_best else ''}{figure.mark}"
         )
         notes = "<br>".join(map(escape, self._notes("*")))
-        # By its class, notebooks know that dollar signs enclose no formula.
+        # The class tells notebooks that dollar signs enclose no formula.
         return f'<div class="tex2jax_ignore">{escape(heading(self))}{table.to_html()}{notes}</div>'
 
     def _table(self, write: Callable[[Figure], str], **test: Any) -> pd.DataFrame:
@@ -279,12 +249,7 @@ class Comparison:
     def to_markdown(self, *, test: str = "paired", alpha: float = 0.05) -> str:
         """Return means, standard deviations and marks of significance as a Markdown table.
 
-        Parameters
-        ----------
-        test : {"paired", "corrected"}, default="paired"
-            The t-test of the first method against each of the others.
-        alpha : float, default=0.05
-            Significance level.
+        The parameters are those of `verdicts`.
         """
 
         def written(figure: Figure) -> str:

@@ -22,8 +22,6 @@ from scipy import stats
 from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_number
 
-__all__ = ["Ranking", "Standing", "TTest", "paired_t_test", "rank_methods"]
-
 #: Whether a method is significantly better or worse than another one, or neither.
 Standing = Literal["better", "worse", "tie"]
 
@@ -32,16 +30,9 @@ Standing = Literal["better", "worse", "tie"]
 class TTest:
     """Result of a test of the null hypothesis that the mean difference is zero.
 
-    Parameters
-    ----------
-    difference : float
-        Mean of a − b over the folds.
-    statistic : float
-        Student's t; infinite if all differences are equal and nonzero.
-    p_value : float
-        Two-sided; nan if no test is possible.
-    n_pairs : int
-        Number of folds that both methods completed.
+    `difference` is the mean of a − b over the `n_pairs` folds that both methods completed.
+    `statistic` is Student's t, infinite if all differences are equal and nonzero. `p_value` is
+    two-sided, and nan if no test is possible.
     """
 
     difference: float
@@ -50,15 +41,7 @@ class TTest:
     n_pairs: int
 
     def standing(self, *, higher_is_better: bool, alpha: float = 0.05) -> Standing | None:
-        """Return whether a is "better" or "worse" than b, or a "tie"; None without a test.
-
-        Parameters
-        ----------
-        higher_is_better : bool
-            Whether high scores are good.
-        alpha : float, default=0.05
-            Significance level.
-        """
+        """Return whether a is "better" or "worse" than b, or a "tie"; None without a test."""
         if np.isnan(self.p_value):
             return None
         if self.p_value >= alpha:
@@ -69,7 +52,10 @@ class TTest:
 def paired_t_test(
     a: ArrayLike, b: ArrayLike, *, n_train: float | None = None, n_test: float | None = None
 ) -> TTest:
-    """Paired two-sided t-test over folds; folds with nan on either side are omitted.
+    """Test two methods by a paired two-sided t-test over the folds that both completed.
+
+    The result has the mean `difference`, `statistic`, `p_value` and `n_pairs`; its method
+    `standing` returns which method is better. Folds with nan on either side are left out.
 
     Parameters
     ----------
@@ -79,21 +65,13 @@ def paired_t_test(
         Average numbers of training and test rows in a fold. If they are given, the test is
         corrected for overlapping training sets: its variance is (1/k + n_test/n_train)·s².
 
-    Returns
-    -------
-    TTest
-        `difference`, `statistic`, `p_value` and `n_pairs`; `standing` says which method is better.
-
     Examples
     --------
-    >>> a, b = [0.5, 0.6, 0.7, 0.8], [0.4, 0.6, 0.5, 0.7]
-    >>> result = paired_t_test(a, b)
+    >>> result = paired_t_test([0.5, 0.6, 0.7, 0.8], [0.4, 0.6, 0.5, 0.7])
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (2.4495, 0.0917)
     >>> result.standing(higher_is_better=True)
     'tie'
-    >>> round(paired_t_test(a, b, n_train=75, n_test=25).p_value, 4)
-    0.2071
     """
     if n_train is None and n_test is None:
         return _t_test(a, b, overlap=0.0)
@@ -142,18 +120,10 @@ def _paired_differences(a: ArrayLike, b: ArrayLike) -> tuple[Floats, float]:
 class Ranking:
     """Average ranks of methods over data sets, and Friedman's test of whether they differ.
 
-    Parameters
-    ----------
-    average : array of shape (n_methods,)
-        Average ranks; 1 is best, and ties share a rank.
-    n_data_sets : int
-        Number of data sets.
-    chi_squared : float
-        Friedman's statistic, corrected for ties.
-    f_statistic : float
-        Iman and Davenport's statistic, which is less conservative; infinite if all data sets agree.
-    p_value : float
-        Probability of a larger F-statistic if all methods are equally good.
+    In `average`, (n_methods,), 1 is best, and ties share a rank. `chi_squared` is Friedman's
+    statistic, corrected for ties; `f_statistic` is Iman and Davenport's, which is less
+    conservative, and infinite if all data sets agree. `p_value` is the probability of a larger
+    F-statistic if all methods are equally good.
     """
 
     average: Floats
@@ -163,24 +133,18 @@ class Ranking:
     p_value: float
 
     def critical_difference(self, alpha: float = 0.05) -> float:
-        """Return how far two average ranks must be apart to differ significantly (Nemenyi).
-
-        Parameters
-        ----------
-        alpha : float, default=0.05
-            Significance level of all pairs together.
-        """
-        return _critical_difference(len(self.average), self.n_data_sets, alpha)
-
-
-def _critical_difference(n_methods: int, n_data_sets: int, alpha: float) -> float:
-    check_number(alpha, "alpha", above=0, below=1)
-    quantile = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf)) / np.sqrt(2)
-    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data_sets)))
+        """Return the difference of average ranks that is significant at alpha (Nemenyi)."""
+        check_number(alpha, "alpha", above=0, below=1)
+        n_methods = len(self.average)
+        quantile = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf)) / np.sqrt(2)
+        return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * self.n_data_sets)))
 
 
 def rank_methods(scores: ArrayLike, *, higher_is_better: bool = True) -> Ranking:
     """Rank methods on every data set, and test whether their average ranks differ.
+
+    The result has the `average` ranks, the `p_value` of Friedman's test, and a method for the
+    `critical_difference` of two ranks.
 
     Parameters
     ----------
@@ -189,11 +153,6 @@ def rank_methods(scores: ArrayLike, *, higher_is_better: bool = True) -> Ranking
         must be at least two data sets and two methods.
     higher_is_better : bool, default=True
         Whether high scores are good.
-
-    Returns
-    -------
-    Ranking
-        `average` ranks, `p_value` of Friedman's test, and `critical_difference` of two ranks.
 
     Examples
     --------

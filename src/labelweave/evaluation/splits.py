@@ -1,8 +1,4 @@
-"""Splitters for cross-validation, with stratification for multi-label data.
-
-scikit-learn's ``KFold`` ignores the labels; :class:`IterativeStratification` gives each fold its
-share of every label and every label combination.
-"""
+"""Splitters for cross-validation, with stratification for multi-label data."""
 
 from __future__ import annotations
 
@@ -14,8 +10,6 @@ from sklearn.model_selection import BaseCrossValidator, KFold
 
 from labelweave._common.arrays import Floats, Indices, Mask
 from labelweave._common.checks import check_choice, check_whole_number
-
-__all__ = ["IterativeStratification", "make_splitter"]
 
 
 class IterativeStratification(BaseCrossValidator):
@@ -115,7 +109,7 @@ class _Dealer:
         """Assign rows of the rarest label first; rows without labels fill the remaining room."""
         rows = self.random.permutation(rows)
         labels = self.labels[rows]
-        # Counts the remaining rows of combination g in fold f, to spread them as well.
+        # The remaining rows of combination g in fold f are counted, to spread them as well.
         _, group = np.unique(self.combination[rows], return_inverse=True)
         given = np.zeros((int(group.max(initial=-1)) + 1, self.n_folds))
         left = labels.sum(axis=0)
@@ -136,7 +130,7 @@ class _Dealer:
         """Assign a row to the open fold that lacks `label` most.
 
         Ties are broken in favour of a fold without a remaining row of this combination, then of the
-        one that lacks the row's labels most in total, then of the emptiest, then at random.
+        fold that lacks the row's labels most in total, then of the emptiest, then at random.
         """
         candidates = np.flatnonzero(self.room > 0)
         others = self.demand[labels].sum(axis=0)

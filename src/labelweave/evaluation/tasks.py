@@ -25,14 +25,13 @@ from labelweave._common.engine import Call, Engine, Lost
 from labelweave._common.keyed_lines import KeyedLines
 from labelweave._common.pipelines import last
 
-__all__ = ["Kept", "SharedFit", "content_key", "fit_key", "keeping", "run_tasks"]
-
 
 class Outcome(Protocol):
     """The result of a task, which says why if the task failed."""
 
     @property
-    def error(self) -> str | None: ...
+    def error(self) -> str | None:
+        """Why the task failed, if it did."""
 
 
 Task = TypeVar("Task")
@@ -54,10 +53,7 @@ class Kept(Generic[Result]):
 
 @contextmanager
 def keeping(lines: KeyedLines[Result] | None) -> Iterator[Kept[Result]]:
-    """Hold a file of results for a run; failures are not found in it, so they are tried again.
-
-    Without a file, nothing is found and nothing is kept.
-    """
+    """Hold a file of results, if any, for a run; failures are not found in it and tried again."""
     if lines is None:
         yield Kept({}, lambda _key, _result: None)
         return
@@ -77,7 +73,7 @@ def run_tasks(
     """Yield the result of each task under its key: kept ones at once, others as they finish.
 
     Tasks for which `shared` returns the same value, other than None, run in one `call`, whose
-    result is a list of theirs. If the call is lost, `lost` makes a result for each of its tasks.
+    result is a list. If the call is lost, `lost` makes a result for each of its tasks.
     """
     groups: dict[Hashable, list[str]] = defaultdict(list)
     for key, task in tasks.items():
@@ -98,10 +94,7 @@ def run_tasks(
 
 
 def fit_key(estimator: Any) -> str | None:
-    """Return a digest of everything that the fit of an unfitted estimator depends on.
-
-    None if all its parameters matter or have no digest: it has a fit of its own.
-    """
+    """Return a digest of everything that a fit depends on; None if it cannot be shared."""
     stripped = clone(estimator)
     classifier = last(stripped)
     try:
@@ -124,15 +117,7 @@ def _predicting(classifier: Any) -> list[str]:
 
 
 class SharedFit:
-    """One fit on the same rows for all estimators with the same `fit_key`.
-
-    Attributes
-    ----------
-    seconds : float
-        How long the fit took.
-    warnings : list of warnings.WarningMessage
-        The warnings of the last attempt to fit.
-    """
+    """One timed fit, and its last warnings, for all estimators with the same `fit_key`."""
 
     def __init__(self) -> None:
         self.seconds = math.nan

@@ -1,8 +1,7 @@
-"""Linear conditionals of labels given features and other labels; which label depends on which.
+"""Linear conditionals of labels, fitted by the engine: log-odds linear in x and other labels.
 
-Which label depends on which.
-
-Linear conditionals of labels given the features and other labels.
+Label j has the log-odds w_j·x + b_j + Σ_k V_jk y_k, where k runs over its parents in a `LabelGraph`
+and V is the coupling. The conditionals of several structures are fitted over the same data at once.
 """
 
 from __future__ import annotations
@@ -35,14 +34,9 @@ from labelweave.logistic.solver import Solutions, solve_problems
 
 @dataclass(frozen=True, eq=False)
 class LabelGraph:
-    """The parents of every label, as in a Bayesian network: what its conditional depends on.
+    """The parents of every label, as in a Bayesian network, in the order of its conditional.
 
     As an array it is the (L, L) mask whose entry ``[j, k]`` says whether k is a parent of j.
-
-    Attributes
-    ----------
-    parents : tuple of arrays
-        The parents of each label, in the order in which its conditional sees them.
     """
 
     parents: tuple[Indices, ...]
@@ -60,7 +54,7 @@ class LabelGraph:
 
     @classmethod
     def forest(cls, parents: Indices) -> LabelGraph:
-        """Return the graph in which every label has one parent; none where that is -1."""
+        """Return the graph in which every label has one parent, or none if it is given as -1."""
         return cls(tuple(parents[j : j + 1][parents[j : j + 1] >= 0] for j in range(len(parents))))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Mask:
@@ -70,8 +64,8 @@ class LabelGraph:
         return mask if dtype is None else mask.astype(dtype, copy=False)
 
 
-# Newton's last steps are cheap, and a fit this tight is the same whether rows are repeated or
-# weighted, sparse or dense.
+# Newton's last steps are cheap. A fit this tight does not depend on the form of the rows, repeated
+# or weighted, sparse or dense.
 FINAL_TOLERANCE = 1e-14
 
 
@@ -96,10 +90,10 @@ class LinearConditionals:
     label_penalty: float
 
     def scores(self, X: Any, given: Floats | None = None, *, n_threads: int = 1) -> Floats:
-        """Log-odds of each label given the labels in `given` (by default all zero), (n, L).
+        """Return the log-odds of each label given the labels in `given` (zeros if None), (n, L).
 
-        `given` may hold estimates of the labels, such as probabilities. The scores of a row are
-        the same bits whatever the other rows are.
+        `given` may hold estimates of the labels, such as probabilities. The scores of a row do not
+        depend on the other rows, to the last bit.
         """
         scores = linear_scores(X, self.weights, self.intercept, n_threads)
         if given is not None:
@@ -107,9 +101,9 @@ class LinearConditionals:
         return scores
 
     def log_prob(self, X: Any, labels: Labels, *, n_threads: int = 1) -> Floats:
-        """Sum of the log-probabilities of the labels of each row, each given its parents, (n,).
+        """Return the sum of the log-probabilities of each row's labels given their parents, (n,).
 
-        That is the log-probability of the row if no label is its own ancestor.
+        It is the log-probability of the label vector if no label is its own ancestor.
         """
         scores = self.scores(X, n_threads=n_threads)
         log_prob = np.empty(len(scores))
@@ -235,7 +229,7 @@ def structure_losses(
     seed: int = 0,
     n_threads: int = 1,
 ) -> Floats:
-    """Cross-validated logistic loss of each structure, (M,); lower is better."""
+    """Return the cross-validated logistic loss of each structure, (M,)."""
     problems = structure_problems(X, Y, structures, as_weights(sample_weight), None)
     losses = held_out_losses(
         problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
@@ -251,7 +245,7 @@ def structure_problems(
     weight: Floats | None,
     bootstrap_counts: Floats | None,
 ) -> LogisticProblems:
-    """Problem m * L + j is label j in structure m."""
+    """Return the problems of all structures: problem m * L + j is label j in structure m."""
     labels = as_labels(Y)
     n_labels, n_structures = labels.shape[1], len(structures)
     parent_mask = np.concatenate([np.asarray(parents, dtype=np.bool_) for parents in structures])

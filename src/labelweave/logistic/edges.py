@@ -1,10 +1,8 @@
-"""Held-out gains of every edge between two labels.
+"""The weights of a tree's edges: the gain of each label from each other label as its parent.
 
-Edges into some labels as the kernel takes them, weighed here or on the workers of an engine.
-
-One split of the data into rows that fit the conditionals and rows that weigh the edges.
-
-The weights of a tree's edges: how much each label gains from each other label as its parent.
+Some rows fit P(y_i | x) and P(y_i | x, y_j) for all pairs of labels, and the other rows weigh each
+edge by the log-likelihood that they gain, Σ_n w_n log P(y_i | x_n, y_j) / P(y_i | x_n). The fits
+into some labels are a block, weighed here or on the workers of an engine.
 """
 
 from __future__ import annotations
@@ -31,10 +29,11 @@ from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 from labelweave.logistic.spreading import block_name, current_workers, n_entries
 
-# Terms beyond second order are neglected in the bound on the error of a weight: it has to be a
-# little below what is promised.
+# The bound on the error of a weight neglects terms beyond second order, so it has to be a little
+# below the promised tolerance.
 _CAUTION = 0.9
-# Iterations of one fit before its Hessian is factorised again, which costs about as much as fifty.
+# The Hessian of a fit is factorised again after this many iterations. Factorising costs about as
+# much as fifty of them.
 _MAX_ITERATIONS = 100
 
 
@@ -53,7 +52,7 @@ class EdgeData(NamedTuple):
 
 @dataclass(frozen=True)
 class EdgeBlock:
-    """The labels to weigh the edges into: where their fits start, and their candidates, (T, L)."""
+    """Labels, the points from which their fits start, and their candidate parents, (T, L)."""
 
     targets: Positions
     start: Floats
@@ -105,7 +104,7 @@ def weigh_block(
     tolerance: float,
     n_threads: int,
 ) -> EdgesFound:
-    """Weigh the edges into the labels of a block, to this share of each weight."""
+    """Weigh the edges into the labels of a block, with errors below this share of each weight."""
     n_labels, targets = len(C), block.targets
     start = np.zeros((n_labels, block.start.shape[1]))
     chosen, candidates = np.zeros(n_labels, np.uint8), np.zeros((n_labels, n_labels), np.uint8)
@@ -134,7 +133,7 @@ def weigh_block(
     return EdgesFound(alone[targets], pair[targets], n_failed[targets])
 
 
-# Fits without a parent may be rough: the other fits start from them and finish them on the way.
+# Fits without a parent may be rough, as the other fits start from them and complete them.
 _START_TOLERANCE = 1e-4
 _LEAST_CURVATURE = 1e-290
 
@@ -183,10 +182,10 @@ class Split:
         self.alone = solve_problems(problems, tol=_START_TOLERANCE, n_threads=n_threads)
 
     def score_tests(self) -> Floats:
-        """Return the score test of each parent for each label, (L, L): a cheap second-order gain.
+        """Return the score test of each parent for each label, (L, L).
 
-        Twice the decrease of the loss by a Newton step in the parent's coefficient and the
-        intercept. The features' part of the step is left out: it would cost as much as a fit.
+        The test is twice the decrease of the loss by a Newton step in the parent's coefficient and
+        the intercept. The features' part of the step would cost as much as a fit and is left out.
         """
         labels, weight = self.inside.labels.astype(np.float64), self.inside.weight[:, None]
         z = self.inside.X @ self.alone.coef.T + self.alone.intercept
@@ -291,7 +290,8 @@ def _per_label(value: ArrayLike, n_labels: int, name: str, *, positive: bool) ->
     return np.ascontiguousarray(np.broadcast_to(given, (n_labels,)))
 
 
-# With `screen="auto"`, all parents are fitted up to this many labels; beyond, this many per label.
+# With `screen="auto"`, all parents are fitted for up to `_MANY_LABELS` labels, and `_AUTO_SCREEN`
+# parents per label beyond.
 _MANY_LABELS, _AUTO_SCREEN = 64, 20
 #: Accuracy of edge weights that a single tree is learned from, as a share of each weight.
 EDGE_TOLERANCE = 1e-3
@@ -301,15 +301,9 @@ EDGE_TOLERANCE = 1e-3
 class EdgeWeights:
     """Held-out log-likelihood of every label given one other label, and given none.
 
-    Attributes
-    ----------
-    pair : (L, L) array
-        ``pair[j, i]`` is the sum over the held-out rows of ``w_n log P(y_i | x_n, y_j)``. For
-        pairs that were not fitted it is ``alone[i]``, a gain of zero.
-    alone : (L,) array
-        The same without a parent.
-    fitted : (L, L) bool array
-        Which pairs were fitted; never the diagonal.
+    ``pair[j, i]`` is the sum over the held-out rows of ``w_n log P(y_i | x_n, y_j)``, and
+    ``alone[i]`` the sum of ``w_n log P(y_i | x_n)``. If the pair was not fitted, ``pair[j, i]`` is
+    ``alone[i]``, a gain of zero.
     """
 
     pair: Floats

@@ -1,18 +1,11 @@
-"""C and label penalty by cross-validated likelihood.
+"""C and label penalty by cross-validated likelihood, at the cost of a few fits.
 
-Held-out losses of many problems over all folds at once.
-
-Leaving a row out is giving it weight zero, so the problems of all folds share X and are solved side
-by side in the engine, which scores the held-out rows on the way.
-
-Held-out losses along one penalty: following them downhill, and choosing from them.
-
-Choose penalties by cross-validated log-likelihood at the cost of a few fits.
-
-The search takes few steps: it starts from a guess based on the scale of the features, finds the
-right order of magnitude on one fold only, and follows the summed loss until that has turned. Steps
-are cheap: solutions are rough, each starts from the last one (those of all folds from the first
-fold's), and where there are many problems a sample stands for them. See math.md, 1.1.
+The search takes few steps. It starts from a guess based on the scale of the features, finds the
+order of magnitude of C on one fold only, and follows the summed loss downhill until the loss rises.
+Steps are cheap, because solutions are rough, each starts from the last one (and all folds from the
+first fold's), and a sample stands for many problems. A row that is left out has weight zero, so the
+problems of all folds share X and are solved side by side in the engine, which also scores the
+held-out rows. See math.md, 1.1.
 """
 
 from __future__ import annotations
@@ -32,8 +25,10 @@ from labelweave._common.row_keys import row_keys
 from labelweave.logistic.problem import LogisticProblems, sample_problems
 from labelweave.logistic.solver import Solutions, solve_problems
 
-# With few rows the choice depends on the folds, and repeating the cross-validation is cheap: up to
-# this many repeats are averaged, as long as they hold out no more than this many rows in total.
+#: Folds of the cross-validation.
+N_FOLDS = 3
+# With few rows the choice depends on the folds, and repeating the cross-validation is cheap. So up
+# to `_MAX_REPEATS` repeats are averaged if they hold out at most `_ENOUGH_ROWS` rows in total.
 _MAX_REPEATS = 5
 _ENOUGH_ROWS = 3000
 _SEED_STEP = 1_000_003
@@ -46,12 +41,11 @@ def held_out_losses(
     *,
     C: float,
     label_penalty: float,
-    n_folds: int = 3,
     seed: int = 0,
     n_threads: int = 1,
 ) -> Floats:
     """Return the cross-validated loss of every problem at given penalties, (P,)."""
-    folds = Folds.of(problems, n_folds, seed, n_threads)
+    folds = Folds.of(problems, seed, n_threads)
     path = np.array([[C, label_penalty]])
     solutions = folds.solve(path, tol=_STRUCTURE_TOLERANCE, keep_coef=False)
     summed: Floats = folds.losses(solutions).sum(axis=(0, 2)) / folds.n_repeats
@@ -60,17 +54,7 @@ def held_out_losses(
 
 @dataclass(frozen=True)
 class Folds:
-    """The problems of every fold of every repeat: problem p of fold f is number ``f * P + p``.
-
-    Attributes
-    ----------
-    problems : LogisticProblems
-        The problems of all folds.
-    n_folds, n_repeats : int
-    total_weight : float
-        Of all rows.
-    n_threads : int
-    """
+    """The problems of every fold of every repeat: problem p of fold f is number ``f * P + p``."""
 
     problems: LogisticProblems
     n_folds: int
@@ -79,18 +63,18 @@ class Folds:
     n_threads: int
 
     @classmethod
-    def of(cls, problems: LogisticProblems, n_folds: int, seed: int, n_threads: int) -> Folds:
+    def of(cls, problems: LogisticProblems, seed: int, n_threads: int) -> Folds:
         """Deal the rows of the problems into folds."""
         total = row_weight(problems)
         seeds = repeat_seeds(problems.X, total, seed)
-        repeats = [assign_folds(problems.X, total, n_folds, one) for one in seeds]
+        repeats = [assign_folds(problems.X, total, N_FOLDS, one) for one in seeds]
         n_folds = repeats[0][1]
         n_copies = n_folds * len(repeats)
         inside = np.hstack([fold[:, None] != np.arange(n_folds) for fold, _ in repeats])
         repeated = problems.take(np.tile(np.arange(problems.n_problems), n_copies))
         repeated = replace(
             repeated,
-            # Every copy of a problem has coefficients of its own: empty columns are left out.
+            # Every copy of a problem has its own coefficients, so empty columns are left out.
             X=without_empty_columns(problems.X)[0],
             weights=np.where(inside, total[:, None], 0.0),
             weight_of=np.repeat(np.arange(n_copies, dtype=np.int32), problems.n_problems),
@@ -100,7 +84,7 @@ class Folds:
 
     @property
     def n_copies(self) -> int:
-        """How many times every problem is solved: folds times repeats."""
+        """The number of times every problem is solved: folds times repeats."""
         return self.n_folds * self.n_repeats
 
     def first(self) -> Folds:
@@ -134,7 +118,7 @@ class Folds:
 
 
 def row_weight(problems: LogisticProblems) -> Floats:
-    """Return the weight of every row, of problems that have the same, (n,)."""
+    """Return the weights of the rows, which all problems must share, (n,)."""
     if problems.weights is None:
         return np.ones(len(problems.targets))
     weight: Floats = problems.weights[:, 0]
@@ -142,14 +126,14 @@ def row_weight(problems: LogisticProblems) -> Floats:
 
 
 def repeat_seeds(X: Any, weight: Floats, seed: int) -> list[int]:
-    """Return one seed per repeat of the cross-validation: several if there are few rows."""
+    """Return one seed per repeat of the cross-validation; few rows have several repeats."""
     n_distinct = len(np.unique(row_keys(X)[weight > 0]))
     n_repeats = min(_MAX_REPEATS, max(1, _ENOUGH_ROWS // max(n_distinct, 1)))
     return [seed + number * _SEED_STEP for number in range(n_repeats)]
 
 
 class Axis(NamedTuple):
-    """A penalty from strong to weak, as powers of ten: the length of a step, and the range."""
+    """The step and the range of a penalty, as powers of ten, from strong to weak."""
 
     step: float
     low: float
@@ -157,14 +141,9 @@ class Axis(NamedTuple):
 
 
 class LossCurve(NamedTuple):
-    """Losses along one penalty, from strong to weak.
+    """Held-out losses of every fold, (F, S), along one penalty from strong to weak.
 
-    Attributes
-    ----------
-    powers : (S,) array
-        The penalties, as powers of ten.
-    losses : (F, S) array
-        Held-out loss of every fold.
+    The penalties are powers of ten with the exponents `powers`, (S,).
     """
 
     powers: Floats
@@ -192,13 +171,13 @@ class LossCurve(NamedTuple):
     def strongest_good(self, n_folds: int) -> int:
         """Return the first place whose loss is within one standard error of the best."""
         difference = self.losses - self.losses[:, [self.best()]]
-        # Repeats on the same rows are not independent: they do not shrink the error of the mean.
+        # Repeats on the same rows are not independent, so they do not shrink the error of the mean.
         error: Floats = difference.std(axis=0, ddof=1) / np.sqrt(n_folds)
         good: Mask = difference.mean(axis=0) <= error
         return int(np.argmax(good))
 
     def refined(self, parts: int) -> LossCurve:
-        """Divide the steps next to the best point, by the parabola through these three."""
+        """Add points next to the best one, on the parabola through it and its two neighbours."""
         best = self.best()
         if not 0 < best < len(self.powers) - 1:
             return self
@@ -218,21 +197,22 @@ class LossCurve(NamedTuple):
         )
 
 
-#: Steps of C: coarse ones on one fold, then fine ones on all of them.
+#: The search for C takes coarse steps on one fold, then fine steps on all folds.
 COARSE_C = Axis(step=1.0, low=-4.0, high=3.0)
 FINE_C = COARSE_C._replace(step=0.25)
-#: Steps of C / label_penalty. That is the inverse penalty of labels in units of the loss and not of
-#: the features' penalty: the scale of labels is known, that of features is not.
+#: The search for the label penalty takes steps of C / label_penalty. This is the inverse penalty of
+#: labels in units of the loss, not of the features' penalty, because the scale of labels is known
+#: and the scale of features is not.
 LABELS = Axis(step=0.5, low=-2.5, high=3.5)
-#: Where its search begins: on most data sets the choice lies between 0 and 1.5.
+#: The search begins here, as the choice lies between 0 and 1.5 on most data sets.
 FIRST_LABELS = 0.5
 # The best C is about this, divided by the total variance of the features.
 _TYPICAL_SCALE = 3.0
-# What the label penalty is said to be where there is none to choose.
+# The label penalty that is reported if there is none to choose.
 _NO_LABEL_PENALTY = 0.03
 # Losses have to be accurate enough to compare penalties. With few rows, where the cross-validation
-# is repeated, they also have to be independent of the form of the data (sparse or dense, weighted
-# or repeated): small errors may tip the choice there, and fits are cheap.
+# is repeated, small errors may change the choice. There, losses also have to be independent of the
+# form of the data (sparse or dense, weighted or repeated), and fits are cheap.
 _TOLERANCE, _REPEATED_TOLERANCE = 3e-3, 1e-4
 
 
@@ -240,12 +220,8 @@ _TOLERANCE, _REPEATED_TOLERANCE = 3e-3, 1e-4
 class PenaltyChoice:
     """Penalties chosen by cross-validation.
 
-    Attributes
-    ----------
-    C : float
-    label_penalty : float
-    loss : float
-        Mean held-out loss per row, summed over the targets; NaN if nothing had to be chosen.
+    The loss is the mean held-out loss per row, summed over the targets. It is NaN if nothing had to
+    be chosen.
     """
 
     C: float
@@ -258,24 +234,23 @@ def choose_penalties(
     *,
     C: float | str = "cv",
     label_penalty: float | str = "cv",
-    n_folds: int = 3,
     seed: int = 0,
     n_threads: int = 1,
 ) -> PenaltyChoice:
     """Choose one C and one label penalty for all problems by cross-validation.
 
-    First the order of magnitude of C is found on the first fold, then the label penalty at that C,
-    then C in finer steps around it, on all folds. The last two take the strongest penalty within
-    one standard error of the best (of the paired difference over folds). With at most 1500 rows the
-    cross-validation is repeated two to five times and the losses are averaged. Of more than 24
-    problems a third, but at least 24, stand for all.
+    The order of magnitude of C is found on the first fold. Then the label penalty is chosen at that
+    C, and C in finer steps around it, both on all folds. These two choices take the strongest
+    penalty within one standard error of the best (of the paired difference over folds). With at
+    most 1500 rows the cross-validation is repeated two to five times and the losses are averaged.
+    Of more than 24 problems, a third, but at least 24, stand for all.
     """
     if label_penalty == "cv" and not problems.has_extras:
         label_penalty = _NO_LABEL_PENALTY
     if "cv" not in (C, label_penalty):
         return PenaltyChoice(float(C), float(label_penalty))
     sample = sample_problems(problems)
-    folds = Folds.of(problems.take(sample.positions), n_folds, seed, n_threads)
+    folds = Folds.of(problems.take(sample.positions), seed, n_threads)
     if folds.n_folds < 2:  # all rows are equal: nothing can be held out
         return PenaltyChoice(_number(C, 1.0), _number(label_penalty, _NO_LABEL_PENALTY))
     first = _first_power(problems) if C == "cv" else float(np.log10(float(C)))
@@ -297,20 +272,11 @@ def choose_penalties(
 
 @dataclass
 class _Search:
-    """Where a search stands, and the solutions that the next ones start from.
+    """The state of a search, and the solutions from which the next ones start.
 
-    Attributes
-    ----------
-    folds : Folds
-    counts : (P,) array
-        How many problems each problem stands for.
-    C_power : float
-        C as a power of ten.
-    label_penalty : float or None
-        None if it is to be chosen, in which case C varies at constant C / label_penalty.
-    label_power : float
-        C / label_penalty as a power of ten.
-    start : (P or F * P, D + 1 + E) array or None
+    Each problem stands for as many problems as `counts` says. C and C / label_penalty are powers of
+    ten with the exponents `C_power` and `label_power`. If `label_penalty` is None, it is to be
+    chosen, and C varies at a constant C / label_penalty.
     """
 
     folds: Folds

@@ -1,10 +1,8 @@
-"""Many penalised logistic regressions over one X; class weights; samples of problems.
+"""Sets of penalised logistic regressions over one X, which the engine solves at once.
 
-What the logistic engine solves: many penalised logistic regressions over one design matrix.
-
-Class weights for rare labels: how much present and absent labels count.
-
-A sample of problems that stands for all of them where a loss is summed over problems.
+A problem chooses its target column, its extra columns, its weights and its penalties, and shares
+all data with the other problems. Class weights make rare labels count more. A sample of problems
+stands for all of them where losses are summed over problems.
 """
 
 from __future__ import annotations
@@ -49,8 +47,8 @@ class LogisticProblems:
     weights : (n, G) array or None
         Sample weights; `weight_of` (P,) says which column each problem takes.
     total_weight : (n,) array or None
-        The sum of a row's training and held-out weight (ones by default): what `weights` leaves
-        out of a problem is scored in ``Solutions.held_out``.
+        The sum of a row's training and held-out weight (ones by default). The part of it that
+        `weights` leaves out of a problem is scored in ``Solutions.held_out``.
     start : (P, D + 1 + E) array or None
         Initial parameters: features, intercept, extras. None: zero except for the intercept.
     """
@@ -101,8 +99,8 @@ class LogisticProblems:
         if self.weights is None:
             positive = self._weight_of_positives(None)[self.target_of]
             return len(self.targets) - positive, positive
-        # One product per target column keeps the temporary array small. Both classes are summed: a
-        # difference of sums would give an empty class a rounding error of weight.
+        # One product per target column keeps the temporary array small. Both classes are summed,
+        # because a difference of sums would give an empty class a weight by rounding.
         sums = [
             (negative @ self.weights, positive @ self.weights)
             for negative, positive in self._classes()
@@ -118,7 +116,7 @@ class LogisticProblems:
         return total.sum() - positive - inside_negative, positive - inside_positive
 
     def _classes(self) -> Iterator[tuple[Floats, Floats]]:
-        """Yield how far rows belong to the negative and to the positive class of each target."""
+        """Yield the shares of the rows in the negative and the positive class of each target."""
         for labels in self.targets.T:
             yield (labels == 0).astype(np.float64), (labels == 1).astype(np.float64)
         if self.shares is not None:
@@ -213,7 +211,7 @@ def weights_of_classes(targets: Any, weight: Any, class_weight: ClassWeight) -> 
     return np.divide(weight.sum() / 2, mass, out=np.ones_like(mass), where=mass > 0)
 
 
-# At least this many problems are sampled, and one in this many.
+# A sample has at least `_LEAST` problems, and one in `_ONE_IN`.
 _LEAST = 24
 _ONE_IN = 3
 
@@ -229,8 +227,8 @@ def sample_problems(problems: LogisticProblems) -> ProblemSample:
     """Sample problems with probabilities proportional to the entropies of their targets.
 
     The held-out loss of a problem is about proportional to that entropy, so sums over the sample,
-    weighted by inverse probabilities, vary little. Sampling is systematic along decreasing entropy:
-    frequent and rare targets are all represented, and there is nothing random about it.
+    weighted by inverse probabilities, vary little. Sampling is systematic along decreasing entropy,
+    not random, so that frequent and rare targets are all represented.
     """
     n_problems = problems.n_problems
     n_wanted = max(_LEAST, -(-n_problems // _ONE_IN))
@@ -258,8 +256,8 @@ def _entropies(problems: LogisticProblems) -> Floats:
 def _inclusion(sizes: Floats, n_wanted: int) -> Floats:
     """Return inclusion probabilities proportional to size, at most one, that sum to `n_wanted`."""
     order = np.argsort(-sizes, kind="stable")
-    rest = np.cumsum(sizes[order][::-1])[::-1]  # of the problems from each place on
-    # The largest ones are certain: each that would have a probability above one.
+    rest = np.cumsum(sizes[order][::-1])[::-1]  # the sum of the sizes from each place on
+    # The largest problems, whose probabilities would be above one, are certain.
     places = np.arange(len(sizes))
     certain = (places < n_wanted) & ((n_wanted - places) * sizes[order] >= rest)
     n_certain = int(np.argmin(certain))

@@ -1,8 +1,7 @@
-"""The native solver: data, blocks, solutions.
+"""Sets of logistic regressions, solved by the native engine here or on workers.
 
-Problems of two classes as the kernel takes them, solved here or on the workers of an engine.
-
-Solve sets of logistic regressions with the native engine.
+A target with a single class has a closed form and never reaches the kernel. All other problems are
+one block for the kernel, or several blocks that are dealt out to workers.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from labelweave.logistic.spreading import Workers, block_name, current_workers, 
 
 
 class Data(NamedTuple):
-    """What problems have in common; labels (T, n), shares (S, n) and weights (G, n) lie by row."""
+    """The data that all problems share: features, labels (T, n), shares (S, n), weights (G, n)."""
 
     features: Any
     extras: Any
@@ -45,7 +44,7 @@ class Data(NamedTuple):
 
     @property
     def n_entries(self) -> int:
-        """How many entries a pass reads: those of features and extras, and the scores."""
+        """The number of entries that a pass reads: features, extras and scores."""
         n_rows: int = self.labels.shape[1]
         return n_entries(self.features) + n_entries(self.extras) + n_rows
 
@@ -56,7 +55,7 @@ def _by_row(columns: Floats | None) -> Floats | None:
 
 @dataclass(frozen=True)
 class Block:
-    """What problems have of their own, an entry or a row each."""
+    """The part of the data in which problems differ, with an entry or a row for each problem."""
 
     target: NDArray[np.int32]
     weight: NDArray[np.int32] | None
@@ -95,7 +94,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Found:
-    """What the kernel finds for each problem; `coef` (if kept): features, intercept, extras."""
+    """The kernel's solutions; `coef`, if kept, holds features, intercept and extras."""
 
     coef: Floats | None
     objective: Floats
@@ -120,8 +119,8 @@ def solve_blocks(
 def _spread(
     workers: Workers, data: Data, block: Block, parts: list[Positions], how: tuple[Any, ...]
 ) -> Found:
-    # Weights of which every block takes all, such as those of folds, are sent once; with one column
-    # per label, each block has its own.
+    # Weights of folds are used by every block, so they are sent once. With one column per label,
+    # each block gets only its own columns.
     apart = data.weights is not None and len(data.weights) > len(parts)
     calls = []
     for part in parts:
@@ -146,14 +145,14 @@ def solve_on_worker(
     keep_coef: bool,
     settings: dict[str, Any],
 ) -> Found:
-    """Solve a block in one thread: as many blocks as the worker has threads come at a time."""
+    """Solve a block in one thread; a worker solves as many blocks at once as it has threads."""
     weights = weights if own_weights is None else own_weights
     data = Data(features, extras, labels, shares, weights, total)
     return _solve(data, block, keep_coef, settings, n_threads=1)
 
 
 def _together(found: list[Found], parts: list[Positions]) -> Found:
-    """Return what was found for the parts, in the order before they were dealt out."""
+    """Join the solutions of the parts, in the order before they were dealt out."""
     places = np.argsort(np.concatenate(parts))
 
     def joined(name: str) -> Any:
@@ -192,9 +191,9 @@ def _solve(
     return found
 
 
-#: Bytes of a sparse X up to which the kernel also works with a transposed copy of it, which speeds
-#: up most fits; a larger X is read row by row, with the same bits. What lies in files may be larger
-#: than the memory.
+#: Bytes of a sparse X up to which the kernel makes a transposed copy of it, which speeds up most
+#: fits. A larger X is read row by row, with the same results to the last bit. An X that lies in a
+#: file may be larger than the memory.
 LARGEST_TRANSPOSE = {"in memory": 2**30, "mapped": 2**25}
 
 

@@ -1,8 +1,8 @@
 """Fits dealt out to the workers of an engine.
 
-A fit depends neither on those beside it nor on threads, to the last bit, so it does not matter
-where it is made: inside `spread_over`, the fits of a model are dealt out in blocks. Data that all
-blocks need are sent once, the rest goes and comes as arrays.
+A fit depends neither on the fits beside it nor on threads, to the last bit, so it may be made on
+any worker. Inside `spread_over`, the fits of a model are dealt out in blocks. Data that all blocks
+need are sent once; the rest of the arguments, and the results, travel as arrays.
 """
 
 from __future__ import annotations
@@ -22,23 +22,20 @@ from labelweave._common.engine import Call, Engine, all_results
 # A block has at least this much work, in entries of X times fits times penalties. Ten million of
 # them take about a tenth of a second, sending a block and its answer a few hundredths.
 _WORTH_SENDING = 5e6
-# The fits of a block go side by side in this many lanes, and should fill them more than once.
+# The kernel fits a block's problems side by side in vector lanes, which should be filled more than
+# once.
 _FEWEST_FITS = 16
-# More than one, so that a worker that is done early takes over from one that is late; few, since
-# at the end of a block some lanes are empty.
+# With several blocks per worker, a worker that finishes early takes over from a late one. They are
+# few, because some lanes are empty at the end of each block.
 _BLOCKS_PER_WORKER = 3
-# What none of the last few solves has used is not kept on the workers any longer.
+# Workers keep shared data until this many solves have not used them.
 _KEPT_FOR = 8
+# The name of a block lists at most this many labels.
 _NAMED = 8
 
 
 class Workers:
-    """The workers of an engine, and what was sent to them.
-
-    Parameters
-    ----------
-    engine : Engine
-    """
+    """The workers of an engine, and the data that were sent to them."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -60,7 +57,7 @@ class Workers:
         shared: Sequence[Any],
         blocks: Sequence[tuple[str, tuple[Any, ...]]],
     ) -> list[Any]:
-        """Return what `function` makes of the shared arguments and those of each block."""
+        """Call `function` with the shared arguments and those of each block; return all results."""
         self._n_solves += 1
         standing_for = tuple(self._share(value) for value in shared)
         self._forget()
@@ -70,7 +67,7 @@ class Workers:
     def _share(self, value: Any) -> Any:
         if value is None:
             return None
-        # By content: an array may be made anew for each solve, or changed by its owner since.
+        # The key is the content, as an array may be made anew for each solve, or be changed.
         key = _digest(value)
         standing_for = self._shared[key][1] if key in self._shared else self._engine.share(value)
         self._shared[key] = (self._n_solves, standing_for)
@@ -88,7 +85,7 @@ _WORKERS: ContextVar[Workers | None] = ContextVar("workers", default=None)
 def spread_over(engine: Engine) -> Iterator[None]:
     """Deal the logistic regressions that are fitted within this context out to an engine.
 
-    Results are the same bits as without; work of less than a tenth of a second or so stays here.
+    Results are the same to the last bit. Work of less than about a tenth of a second is not sent.
     """
     token = _WORKERS.set(Workers(engine))
     try:
@@ -103,7 +100,7 @@ def current_workers() -> Workers | None:
 
 
 def block_name(labels: NDArray[np.integer[Any]]) -> str:
-    """Name the fits of a block by their labels."""
+    """Return a name for the fits of a block, by their labels."""
     distinct = np.unique(labels)
     named = ", ".join(str(label) for label in distinct[:_NAMED])
     rest = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
@@ -111,7 +108,7 @@ def block_name(labels: NDArray[np.integer[Any]]) -> str:
 
 
 def n_entries(X: Any) -> int:
-    """Return how many entries of a matrix, or None, a pass over it reads."""
+    """Return the number of entries that a pass over a matrix, or None, reads."""
     if X is None:
         return 0
     return int(X.size if isinstance(X, np.ndarray) else X.nnz)
@@ -119,7 +116,7 @@ def n_entries(X: Any) -> int:
 
 def _digest(value: Any) -> Hashable:
     arrays = [value] if isinstance(value, np.ndarray) else [value.data, value.indices, value.indptr]
-    digest = hashlib.sha256()  # compiled with the instructions that CPUs have for it
+    digest = hashlib.sha256()  # uses the hash instructions of the CPU
     for array in arrays:
         digest.update(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
     return value.shape, tuple(array.dtype.str for array in arrays), digest.digest()

@@ -1,7 +1,12 @@
-"""Stacking: conditionals given the features and a first layer's estimates of the labels."""
+"""Two layers of logistic regressions, of which the second sees the first one's estimates.
+
+The estimates for training rows come from fits to the other folds, so that they are as accurate as
+estimates for new rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from labelweave._common.arrays import Floats, Positions
-from labelweave._common.folds import assign_folds
+from labelweave._common.arrays import Floats
+from labelweave._common.folds import Fold
 from labelweave._common.matrices import as_features, linear_scores
 from labelweave.logistic.conditionals import (
     FINAL_TOLERANCE,
@@ -21,7 +26,7 @@ from labelweave.logistic.penalties import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.solver import Solutions, solve_problems
 
-# The second layer magnifies the solver's error in the first.
+# The second layer magnifies errors of the first layer's solutions.
 _TOLERANCE = FINAL_TOLERANCE / 100
 # Range of penalties that can be absorbed into the scale of the columns without loss of digits.
 _SCALED_PENALTIES = (1e-8, 1e8)
@@ -65,9 +70,9 @@ def _solve_second(
 ) -> Solutions:
     """Solve the problems of a second layer at the chosen penalties.
 
-    The engine's preconditioner knows the correlations among dense columns of X, but not those with
-    extra columns, and estimates are functions of the features. So if X is dense they become columns
-    of X, scaled by the inverse root of their relative penalty.
+    The engine's preconditioner knows the correlations among dense columns of X, but not their
+    correlations with extra columns, and estimates are functions of the features. So if X is dense,
+    the estimates become columns of X, scaled by the inverse root of their relative penalty.
     """
     shape = (problems.n_problems, 1)
     problems = replace(
@@ -93,27 +98,25 @@ def _solve_second(
 def fit_cross_fitted(
     X: Any,
     Y: ArrayLike,
+    folds: Sequence[Fold],
     *,
     C: float | str = "cv",
-    n_folds: int = 5,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
     n_threads: int = 1,
 ) -> tuple[LinearConditionals, Floats]:
-    """Fit P(y_j | x) for every label, and score each row by a fit to the other folds."""
+    """Fit P(y_j | x) for every label, and score each row by the fit that has not seen its fold.
+
+    Without folds, the fit to all rows scores its own training rows.
+    """
     problems = _one_per_label(X, Y, sample_weight)
+    n_rows, n_labels = problems.targets.shape
+    held_out = [fold.held_out for fold in folds]
+    if held_out and not np.array_equal(np.sort(np.concatenate(held_out)), np.arange(n_rows)):
+        raise ValueError("cv must hold out each row once")
     chosen = choose_penalties(problems, C=C, label_penalty=1.0, seed=seed, n_threads=n_threads)
-    total = np.ones(len(problems.targets))
-    if problems.total_weight is not None:
-        total = problems.total_weight
-    fold: Positions = np.zeros(len(total), dtype=np.intp)
-    if n_folds > 1:
-        fold, n_folds = assign_folds(problems.X, total, n_folds, seed)
-    # Leaving out a single fold would leave no rows.
-    left_out = np.arange(n_folds) if n_folds > 1 else np.empty(0, dtype=np.intp)
-    solutions = _fit_folds(problems, fold, left_out, total, chosen.C, n_threads)
-    n_labels = problems.n_problems
-    *parts, whole = np.split(np.arange((len(left_out) + 1) * n_labels), len(left_out) + 1)
+    solutions = _fit_folds(problems, folds, chosen.C, n_threads)
+    *parts, whole = np.split(np.arange((len(folds) + 1) * n_labels), len(folds) + 1)
     conditionals = LinearConditionals(
         solutions.coef[whole],
         solutions.intercept[whole],
@@ -122,31 +125,31 @@ def fit_cross_fitted(
         chosen.label_penalty,
     )
     scores = conditionals.scores(problems.X, n_threads=n_threads)
-    for number, part in zip(left_out, parts, strict=True):
-        rows = np.flatnonzero(fold == number)
+    for rows, part in zip(held_out, parts, strict=True):
         coef, intercept = solutions.coef[part], solutions.intercept[part]
         scores[rows] = linear_scores(problems.X[rows], coef, intercept, n_threads)
     return conditionals, scores
 
 
 def _fit_folds(
-    problems: LogisticProblems,
-    fold: Positions,
-    left_out: Positions,
-    total: Floats,
-    C: float,
-    n_threads: int,
+    problems: LogisticProblems, folds: Sequence[Fold], C: float, n_threads: int
 ) -> Solutions:
     """Solve the problems with each fold left out in turn, and finally with all rows."""
+    total = np.ones(len(problems.targets))
+    if problems.total_weight is not None:
+        total = problems.total_weight
     # Rows that are left out have weight zero, so the problems of all folds share X.
-    inside = fold[:, None] != left_out
-    n_fits = len(left_out) + 1
+    weights = np.zeros((len(total), len(folds) + 1))
+    for column, fold in zip(weights.T, folds, strict=False):
+        column[fold.train] = total[fold.train]
+    weights[:, -1] = total
+    n_fits = weights.shape[1]
     solutions = solve_problems(
         replace(
             problems,
             target_of=np.tile(problems.target_of, n_fits),
             C=np.full((n_fits * problems.n_problems, 1), C),
-            weights=np.column_stack([np.where(inside, total[:, None], 0.0), total]),
+            weights=weights,
             weight_of=np.repeat(np.arange(n_fits, dtype=np.int32), problems.n_problems),
             total_weight=total,
         ),

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -28,6 +28,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
 from labelweave._common.files import check_shape
+from labelweave._common.folds import has_splits
 from labelweave._common.labels import LabelEncoding, read_batch_labels, read_labels
 from labelweave._common.matrices import mean_row, validated_features
 from labelweave._common.presets import NO_PRESETS, Preset, Presets
@@ -43,6 +44,7 @@ from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
+from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.conditionals import LinearMembers
 from labelweave.models.cross_fitting import cross_fitted_scores
 
@@ -83,17 +85,18 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     A subclass implements ``_fit(X, labels, sample_weight)`` and `predict`. ``_fit`` receives X
     validated (float64 array or CSR) and the labels as an int8 array of 0/1. If it learns from
     batches, too, it implements ``_begin`` and ``_learn_batch``, and its ``_check_can_stream``
-    allows `partial_fit`. Estimators of P(y|x) derive from `MultiLabelClassifier`; others have
-    neither ``predict_joint`` nor ``predict_proba``. If a method was published with settings other
-    than the defaults, `presets` names them: ``TreeNetwork.preset("published")``.
+    allows `partial_fit`. If a method was published with settings other than the defaults,
+    `presets` names them: ``TreeNetwork.preset("published")``.
 
     Parameters
     ----------
     n_jobs : int, optional
         Number of threads, or of processes for the classifiers of other libraries; -1 uses all
-        cores. Results do not depend on it.
+        cores. Results depend neither on it nor on which rows are predicted together, up to the
+        rounding of those classifiers.
     random_state : int, RandomState or None, default=None
-        Seeds everything that is drawn. None means 0: results are reproducible by default.
+        Seeds everything that is drawn (orders, folds, samples), and every unset `random_state` of
+        a base classifier. None means 0: results are reproducible by default.
     verbose : int, default=0
         If positive, show progress and print what `fit` chose.
 
@@ -130,7 +133,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         labels, encoding = read_labels(y, X.shape[0])
         self._adopt(encoding)
         X, labels, sample_weight = self._weighted(X, labels, sample_weight)
-        self._rates = np.average(labels, axis=0, weights=sample_weight)
+        self._rates: Floats = np.average(labels, axis=0, weights=sample_weight)
         self._means = mean_row(X, sample_weight)
         self._check_parameters()
         with self._watched():
@@ -176,34 +179,41 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         Batches of any size give the same model as their rows one by one. The first batch fixes the
         parameters of the model. A batch that fails leaves the model as it was.
         """
-        with self._transaction():
-            first = not hasattr(self, "_is_fitted")
-            if first:
-                self._reset()
-            X = self._batch_features(X)
-            known = None if first else self._encoding
-            labels, encoding = read_batch_labels(
-                y, X.shape[0], known, classes, may_grow=self._labels_may_join
-            )
-            X, labels, sample_weight = self._weighted(X, labels, sample_weight)
-            self._adopt(encoding)
-            if first:
-                self._rates = np.average(labels, axis=0, weights=sample_weight)
-            self._check_parameters()
-            if first:
-                self._begin(X.shape[1])
-            self._learn_batch(X, labels, sample_weight)
-            self._is_fitted = True
+        before = dict(vars(self))
+        try:
+            self._take_batch(X, y, classes, sample_weight)
+        except BaseException:
+            self._roll_back(before)
+            raise
         return self
+
+    def _take_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        first = not hasattr(self, "_is_fitted")
+        if first:
+            self._reset()
+        X = self._batch_features(X)
+        known = None if first else self._encoding
+        labels, encoding = read_batch_labels(
+            y, X.shape[0], known, classes, may_grow=self._labels_may_join
+        )
+        X, labels, sample_weight = self._weighted(X, labels, sample_weight)
+        self._adopt(encoding)
+        if first:
+            self._rates = np.average(labels, axis=0, weights=sample_weight)
+        self._check_parameters()
+        if first:
+            self._begin(X.shape[1])
+        self._learn_batch(X, labels, sample_weight)
+        self._is_fitted = True
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels of the rows of X, (n, L) of 0/1."""
 
     def threshold_rule(self) -> ThresholdRule | None:
-        """Return the rule by which `predict` decides for all rows of a test set together.
+        """Return the rule, informed about the training rows, that decides for all rows together.
 
-        It is informed about the training rows. None if `predict` decides row by row.
+        None if `predict` decides row by row.
         """
         return None
 
@@ -218,8 +228,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     @property
     def label_encoding(self) -> LabelEncoding:
         """How label vectors of 0/1 stand for the target that the model was fitted to."""
-        encoding: LabelEncoding = self._encoding
-        return encoding
+        return self._encoding
 
     @abstractmethod
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
@@ -232,8 +241,8 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     def _learn_batch(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         """Learn from the validated rows of a batch, in turn.
 
-        Whatever fails, the attributes are put back. So this replaces attributes, and changes an
-        object in place only after everything that can be wrong with a batch was checked.
+        Attributes are put back if this fails: it may replace them, but may change an object in
+        place only after the whole batch was checked.
         """
         raise NotImplementedError
 
@@ -246,7 +255,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
 
     def _adopt(self, encoding: LabelEncoding) -> None:
         """Set the attributes that describe the labels of y."""
-        self._encoding = encoding
+        self._encoding: LabelEncoding = encoding
         self.classes_ = encoding.classes
         self.n_labels_ = 1 if encoding.single else len(encoding.classes)
         # With a decision_function, scikit-learn expects classes_ to be the indices of the labels.
@@ -256,10 +265,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
             self.label_names_in_ = np.array(encoding.names, dtype=object)
 
     def _check_learned(self) -> None:
-        """Raise ValueError if the attributes, read from a file, have sizes that `fit` never gives.
-
-        Subclasses check the positions that their methods follow, too.
-        """
+        """Raise ValueError if attributes, read from a file, have sizes that `fit` never gives."""
         if not self.__sklearn_is_fitted__():
             return
         shown = type(self).__new__(type(self))
@@ -274,12 +280,16 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         if isinstance(conditionals, LinearConditionals):
             check_shape(conditionals.intercept, (self.n_labels_,), "conditionals_.intercept")
 
-    @staticmethod
-    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
-        """Check the sample weights; return the rows of positive weight."""
+    def _weighted(
+        self, X: Any, labels: Labels, sample_weight: Any
+    ) -> tuple[Any, Labels, Floats | None]:
+        """Check the sample weights; return the rows of positive weight.
+
+        Splits given as `cv` count all rows: then those of weight zero stay, in no fold.
+        """
         weight = checked_weight(X, sample_weight)
-        if weight is None:
-            return X, labels, None
+        if weight is None or has_splits(getattr(self, "cv", None)):
+            return X, labels, weight
         # Not every learner ignores rows of weight zero, so they are left out.
         kept = np.flatnonzero(weight)
         if len(kept) < len(labels):
@@ -294,17 +304,12 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return validated_features(self, X, reset=reset)
 
     def _reset(self) -> None:
-        """Drop what an earlier `fit` learned, whether it failed or not.
-
-        That is all attributes that end in an underscore, and the private ones of this class; those
-        that scikit-learn adds stay.
-        """
+        """Drop the attributes of an earlier `fit`, whether it failed or not."""
         for name in list(vars(self)):
             if name.endswith("_") or name in _LEARNED:
                 del self.__dict__[name]
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether the last `fit` was completed."""
         return hasattr(self, "_is_fitted")
 
     def _penalty(self, name: str, otherwise: str = "'cv'") -> float | str:
@@ -318,16 +323,19 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return check_number(value, name, above=0, otherwise=otherwise)
 
     def _count(self, name: str) -> int:
-        """Return the parameter `name`, checked to be a whole number of at least 1."""
         return check_whole_number(getattr(self, name), name)
 
     def _watched(self) -> AbstractContextManager[None]:
-        """Return the context of `fit`, in which progress is shown if the user asked for it."""
         return progress_shown(f"fitting {type(self).__name__}") if self.verbose else nullcontext()
 
     def _tell(self, message: str) -> None:
         if self.verbose > 0:
             print(f"{type(self).__name__}: {message}")
+
+    def _keep_penalties(self, chosen: PenaltyChoice, *more: str) -> None:
+        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
+        shown = f"C = {self.C_:.4g}", f"label_penalty = {self.label_penalty_:.4g}", *more
+        self._tell(", ".join(shown))
 
     def _n_threads(self) -> int:
         return check_n_jobs(self.n_jobs)
@@ -344,11 +352,9 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
             ) from error
 
     def _names(self) -> tuple[str, ...] | None:
-        encoding: LabelEncoding = self._encoding
-        return encoding.names
+        return self._encoding.names
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
@@ -356,25 +362,13 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         tags.classifier_tags.multi_class = False
         return tags
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self._roll_back(before)
-            raise
-
     def _roll_back(self, before: dict[str, Any]) -> None:
         """Return to the attributes from before a batch that failed or was interrupted."""
         self.__dict__.clear()
         self.__dict__.update(before)
 
     def _batch_features(self, X: Any) -> Any:
-        """Return X validated; if features may join, a wider X is what the model expects from now.
-
-        Names of features, if there are any, must begin with those of the batches before.
-        """
+        """Return X validated; if features may join, a wider X sets the width of later batches."""
         width = getattr(self, "n_features_in_", None)
         wider = width is not None and np.ndim(X) == 2 and np.shape(X)[1] > width
         if width is None or not (wider and self._features_may_join):
@@ -394,8 +388,8 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
 class MultiLabelClassifier(Estimator):
     """Base of the estimators that learn P(y|x), which `predict_joint` returns for new rows.
 
-    A subclass implements ``_fit(X, labels, sample_weight)`` and ``_joint(X, rows)``; both receive
-    validated arguments, as `Estimator` describes.
+    A subclass implements ``_fit(X, labels, sample_weight)``, as `Estimator` describes, and
+    ``_joint(X, rows)``, which receives validated rows.
 
     If `decision` is tuned on held-out rows, such as "macro_f1" or "micro_f1", `fit` holds them out:
     it fits the model five times more, each time to four fifths of the rows, with the penalties that
@@ -404,9 +398,9 @@ class MultiLabelClassifier(Estimator):
     Parameters
     ----------
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises.
-    n_jobs, random_state, verbose
-        As in `Estimator`.
+        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
+        each label by its marginal probability. Some models have another default.
+    n_jobs, random_state, verbose : see `Estimator`
 
     Attributes set by `fit`
     -----------------------
@@ -417,9 +411,9 @@ class MultiLabelClassifier(Estimator):
     --------
     What every estimator can predict:
 
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from labelweave import BinaryRelevance, MultiLabelClassifier
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> model: MultiLabelClassifier = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> model.predict(data.X[:2]).shape, model.predict_proba(data.X[:2]).shape
     ((2, 6), (2, 6))
@@ -431,10 +425,9 @@ class MultiLabelClassifier(Estimator):
 
     @property
     def thresholds_(self) -> Floats:
-        """The probability above which each label is predicted, (L,).
+        """The probability above which each label is predicted, (L,), if `decision` is tuned.
 
-        It exists if `decision` is tuned on held-out rows. `predict` compares log-odds, which tell
-        probabilities apart that are rounded to the same number.
+        `predict` compares log-odds, which differ where probabilities are rounded to one number.
         """
         if not hasattr(self, "rule_"):
             raise AttributeError("thresholds_ exist after fit with a decision such as 'macro_f1'")
@@ -460,7 +453,7 @@ class MultiLabelClassifier(Estimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels that are optimal for `decision`, (n, L) of 0/1.
 
-        If `decision` is a rule for test sets, the labels of a row depend on the rows beside it.
+        A rule for test sets decides for all rows of X together.
         """
         check_is_fitted(self)
         rule = self.threshold_rule()
@@ -471,18 +464,8 @@ class MultiLabelClassifier(Estimator):
     def decide(self, X: Any, loss: str | Decision) -> Decided:
         """Return the labels of least expected loss, and that loss, without fitting anew.
 
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        loss : str or Loss
-            "subset", "hamming", "f1", "jaccard", "ranking", or a loss of `labelweave.decision` such
-            as ``FLoss(beta=2)`` or ``PartialAbstention(price=0.2)``.
-
-        Returns
-        -------
-        Decided
-            With the attributes ``labels``, (n, L) of 0/1 (-1 where a label stays open), ``risk``
-            and ``score``, (n,) each.
+        The loss is "subset", "hamming", "f1", "jaccard", "ranking", or one of
+        `labelweave.decision`, such as ``FLoss(beta=2)`` or ``PartialAbstention(price=0.2)``.
         """
         return decide(self.predict_joint(X), loss)
 
@@ -512,19 +495,15 @@ class MultiLabelClassifier(Estimator):
         return self._encoding.probabilities(marginals)
 
     def predict_log_odds(self, X: Any) -> Floats:
-        """Return the log-odds of each label, (n, L), by which rows and labels can be ranked.
+        """Return the log-odds of each label, (n, L), infinite where it is certain.
 
-        They are those of `predict_proba` before these are rounded near 0 and 1; infinite where a
-        label is certain.
+        They rank rows whose probabilities are rounded to the same number near 0 or 1.
         """
         return self.predict_joint(X).marginal_log_odds()
 
     def _rows(self, X: Any) -> RowOptions:
-        return {
-            "label_names": self._names(),
-            "row_ids": row_keys(X),
-            "n_threads": self._n_threads(),
-        }
+        names, keys = self._names(), row_keys(X)
+        return {"label_names": names, "row_ids": keys, "n_threads": self._n_threads()}
 
     @abstractmethod
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
@@ -541,26 +520,21 @@ class MultiLabelClassifier(Estimator):
     def _delegate(
         self, X: Any | None, names: Sequence[str] | None
     ) -> tuple[Any, Any, Sequence[str] | None] | None:
-        """Return the model that predicts validated rows in place of this one, if there is one.
+        """Return the model that predicts in place of this one, if there is one.
 
-        The rows as that model sees them, and the names of their features, come with it; X and names
-        may be None.
+        The rows X as that model sees them, and the names of their features, come with it.
         """
         return None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._resolved_decision()
         check_labels = getattr(self._inference(), "check_labels", None)
-        if self._resolved_decision() == SubsetLoss() and check_labels is not None:
+        if resolve_decision(self.decision) == SubsetLoss() and check_labels is not None:
             check_labels(self.n_labels_)
-
-    def _resolved_decision(self) -> Decision:
-        return resolve_decision(self.decision)
 
     def _decide(self) -> Decision:
         """Return the decision, informed about the training rows."""
-        decision = self._resolved_decision()
+        decision = resolve_decision(self.decision)
         if not isinstance(decision, ThresholdRule):
             return decision
         if "held_out" not in decision.needs:
@@ -568,19 +542,17 @@ class MultiLabelClassifier(Estimator):
         if getattr(self, "_untuned_rule", None) != decision:
             raise ValueError(
                 f"decision {self.decision!r} is tuned on rows that fit holds out, but the model "
-                "was not fitted with it: call fit again, or choose a decision that needs none, "
-                "such as 'f1' or 'cmn'"
+                "was not fitted with it: call fit again, or choose a decision such as 'f1' or 'cmn'"
             )
         return self.rule_
 
     def _training_rates(self) -> Floats:
         """Return the share of the training rows that have each label, (L,)."""
-        rates: Floats = self._rates
-        return rates
+        return self._rates
 
     def _untuned(self) -> ThresholdRule | None:
         """Return the rule that `decision` stands for if it is tuned on held-out rows."""
-        rule = self._resolved_decision()
+        rule = resolve_decision(self.decision)
         return rule if isinstance(rule, ThresholdRule) and "held_out" in rule.needs else None
 
     def _tune(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
@@ -593,14 +565,9 @@ class MultiLabelClassifier(Estimator):
         self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
     ) -> ThresholdRule:
         """Return the rule tuned on rows that clones of the fitted model have not seen."""
+        model, seed, named = self._fold_model(), self._seed(), self._encoding.named
         held_out = cross_fitted_scores(
-            self._fold_model(),
-            rule,
-            X,
-            labels,
-            sample_weight,
-            seed=self._seed(),
-            named=self._encoding.named,
+            model, rule, X, labels, sample_weight, seed=seed, named=named
         )
         # If all rows are equal, there is nothing to tune on.
         return FixedThreshold() if held_out is None else rule.informed(self._rates, held_out)
@@ -617,7 +584,6 @@ class MultiLabelClassifier(Estimator):
         return model.set_params(decision=FixedThreshold(), verbose=0, **chosen)
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the estimator accepts, and that labels are decided together."""
         tags = super().__sklearn_tags__()
         # scikit-learn's check of multi-label classifiers expects `predict` to round the marginals,
         # but the most probable vector of dependent labels may differ from that. This tag is the
@@ -626,14 +592,11 @@ class MultiLabelClassifier(Estimator):
         return tags
 
     def _inference(self) -> Inference:
-        strategy = getattr(self, "inference", None)  # not every model has a choice
-        if strategy is None or isinstance(strategy, str):
-            if strategy not in (None, "auto"):
-                raise ValueError(
-                    f"inference must be 'auto' or a strategy such as Greedy(); got {strategy!r}"
-                )
+        strategy: Inference | str | None = getattr(self, "inference", None)  # some have no choice
+        if strategy is None or (isinstance(strategy, str) and strategy == "auto"):
             return Auto()
-        if isinstance(strategy, type) or not callable(strategy):
-            raise ValueError(f"inference must be a strategy such as Greedy(); got {strategy!r}")
-        checked: Inference = strategy
-        return checked
+        if isinstance(strategy, str | type) or not callable(strategy):
+            raise ValueError(
+                f"inference must be 'auto' or a strategy such as Greedy(); got {strategy!r}"
+            )
+        return strategy

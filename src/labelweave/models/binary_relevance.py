@@ -19,9 +19,7 @@ from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,
     TrainingRows,
-    additive_conditionals,
     classifier_log_odds,
-    fit_estimators,
     with_class_weight,
 )
 
@@ -45,22 +43,12 @@ class BinaryRelevance(MultiLabelClassifier):
         label by label. Rare labels are then predicted more often, and probabilities are no
         longer calibrated. Penalties are chosen without these weights, by the likelihood of the
         labels as they are. An `estimator` receives it as its own `class_weight`.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises; for independent labels both give the same labels.
-    n_jobs : int, optional
-        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results depend
-        neither on it nor on which rows are predicted together (with an `estimator`, up to the
-        rounding of its own arithmetic).
-    random_state : int, RandomState or None, default=None
-        Seeds the folds of ``C="cv"`` and every unset `random_state` of `estimator`. None means 0:
-        results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen penalty.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
-    conditionals_ : LinearConditionals
-        Weights and intercepts; only without `estimator`.
+    conditionals_ : LinearConditionals or None
+        Weights and intercepts; None if `estimator` is not linear.
     estimators_ : list
         The fitted classifiers, one per label; only with `estimator`.
     C_ : float
@@ -68,9 +56,8 @@ class BinaryRelevance(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import BinaryRelevance
-    >>> data = load_emotions()
+    >>> from labelweave import BinaryRelevance, load
+    >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
@@ -88,7 +75,8 @@ class BinaryRelevance(MultiLabelClassifier):
         graph = LabelGraph.empty(self.n_labels_)
         if self.estimator is not None:
             estimator = with_class_weight(self.estimator, self.class_weight)
-            self.estimators_ = fit_estimators(estimator, rows, graph, self.n_jobs)
+            found = LabelConditionals.of_classifiers(estimator, rows, graph, self.n_jobs)
+            self.estimators_, self.conditionals_ = found.estimators, found.linear
             return
         class_weight = check_class_weight(self.class_weight)
         penalties = rows.penalties(graph, self._penalty("C"), "cv")
@@ -96,17 +84,16 @@ class BinaryRelevance(MultiLabelClassifier):
         self.C_ = penalties.C
         self._tell(f"C = {self.C_:.4g}")
 
+    def _conditionals(self) -> LabelConditionals:
+        graph = LabelGraph.empty(self.n_labels_)
+        return LabelConditionals(graph, self.conditionals_, getattr(self, "estimators_", ()))
+
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         if hasattr(self, "estimators_"):
             scores = np.column_stack([classifier_log_odds(e, X) for e in self.estimators_])
         else:
-            scores = self.conditionals_.scores(X, n_threads=self._n_threads())
+            scores = self._conditionals().scores(X, self._n_threads())
         return IndependentJoint(scores, **rows)
 
     def _linear_members(self, X: Any) -> LinearMembers | None:
-        graph, estimators = LabelGraph.empty(self.n_labels_), getattr(self, "estimators_", [])
-        if estimators:
-            linear = additive_conditionals(estimators, graph, X.shape[1])
-        else:
-            linear = self.conditionals_
-        return LabelConditionals(graph, linear, estimators).members(X)
+        return self._conditionals().members(X)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,18 +31,13 @@ from labelweave.models.conditionals import (
     with_class_weight,
 )
 
-#: Number of orders that ``order="auto"`` compares.
-N_CANDIDATES = 10
+# Number of orders that ``order="auto"`` compares.
+_N_CANDIDATES = 10
 
 
 @dataclass(frozen=True, eq=False)
 class ChainOrder:
-    """The order of a chain, from first to last label.
-
-    Attributes
-    ----------
-    order : (L,) int array
-    """
+    """The order of a chain, from first to last label."""
 
     order: Indices
 
@@ -55,23 +51,13 @@ class ChainOrder:
             scores = conditionals.scores(X, rows["n_threads"])
             return ChainJoint(scores, conditionals.linear.coupling, self.order, **rows)
 
-        def log_odds(label: int, at: Indices, prefix: Labels) -> Floats:
-            return conditionals.log_odds(X, label, at, prefix)
-
-        return ChainJoint.of_functions(
-            log_odds, X.shape[0], len(self.order), order=self.order, **rows
-        )
+        log_odds, shape = partial(conditionals.log_odds, X), (X.shape[0], len(self.order))
+        return ChainJoint.of_functions(log_odds, *shape, order=self.order, **rows)
 
 
 @dataclass(frozen=True)
 class ChainLearner:
-    """Chooses the orders of chains.
-
-    Attributes
-    ----------
-    rows : TrainingRows
-    order : (L,) array, "random" or "auto"
-    """
+    """Chooses the orders of chains: a given one, "random" ones, or by "auto"."""
 
     rows: TrainingRows
     order: Indices | str
@@ -121,7 +107,7 @@ def resolve_order(order: Any, n_labels: int, names: tuple[str, ...] | None, seed
     return np.array(positions, dtype=np.int64)
 
 
-def candidate_orders(labels: Labels, seed: int, n_orders: int = N_CANDIDATES) -> list[Indices]:
+def candidate_orders(labels: Labels, seed: int, n_orders: int = _N_CANDIDATES) -> list[Indices]:
     """Return candidate orders: of y's columns, by falling and rising frequency, and random ones."""
     n_labels = labels.shape[1]
     frequency = labels.sum(axis=0, dtype=np.int64)
@@ -149,7 +135,7 @@ class ClassifierChain(MultiLabelClassifier):
 
     With ``inference=Greedy()`` this is the classifier chain (CC), with exact inference the
     probabilistic classifier chain (PCC). ``ClassifierChain.preset("published")`` has one penalty
-    for features and labels, as a chain of ordinary logistic regressions has.
+    for features and labels, like a chain of ordinary logistic regressions.
 
     Parameters
     ----------
@@ -159,9 +145,8 @@ class ClassifierChain(MultiLabelClassifier):
         library's own engine. ``LogisticRegression`` and naive Bayes (``BernoulliNB``,
         ``MultinomialNB``, ``GaussianNB``) have additive log-odds and predict as fast; other
         classifiers are evaluated for every prefix that the search visits.
-    C : float or "cv", default="cv"
-        Inverse strength of the features' L2 penalty, shared by all labels; "cv" chooses it by
-        cross-validated log-likelihood. Ignored if `estimator` is given.
+    C, class_weight : see `BinaryRelevance`
+        `C` penalises the weights of features; "auto" orders, too, ignore `class_weight`.
     label_penalty : float or "cv", default="cv"
         Penalty of the earlier labels' coefficients relative to the features'. A few 0/1 columns
         need a much weaker penalty than hundreds of features; 1 penalises both alike.
@@ -171,23 +156,7 @@ class ClassifierChain(MultiLabelClassifier):
         under linear conditionals.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; see `labelweave.inference`.
-    class_weight : dict {0: float, 1: float} or "balanced", optional
-        Weights of the classes 0 and 1 of each label; "balanced" gives both the same total weight,
-        label by label. Rare labels are then predicted more often, and probabilities are no
-        longer calibrated. Penalties and the order "auto" are chosen without these weights, by the
-        likelihood of the labels as they are. An `estimator` receives it as its own `class_weight`.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
-        each label by its marginal probability.
-    n_jobs : int, optional
-        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results depend
-        neither on it nor on which rows are predicted together (with an `estimator`, up to the
-        rounding of its own arithmetic).
-    random_state : int, RandomState or None, default=None
-        Seeds the random order, the folds of "cv" and every unset `random_state` of `estimator`.
-        None means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen penalties.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -202,9 +171,8 @@ class ClassifierChain(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import ClassifierChain
-    >>> data = load_emotions()
+    >>> from labelweave import ClassifierChain, load
+    >>> data = load("emotions")
     >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
@@ -247,8 +215,7 @@ class ClassifierChain(MultiLabelClassifier):
             return
         chosen = chosen or rows.penalties(graph, C, label_penalty)
         self.conditionals_ = rows.fitted([graph], chosen, class_weight=class_weight)[0]
-        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
-        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+        self._keep_penalties(chosen)
 
     def _check_learned(self) -> None:
         super()._check_learned()

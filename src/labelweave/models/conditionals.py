@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +30,7 @@ from sklearn.utils import check_random_state
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.engine import processes
 from labelweave._common.pipelines import fit_arguments
-from labelweave.joint import JointDistribution
+from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.joint.enumeration import row_blocks
 from labelweave.logistic.conditionals import (
     LabelGraph,
@@ -39,10 +40,6 @@ from labelweave.logistic.conditionals import (
     structure_penalties,
 )
 from labelweave.logistic.penalties import PenaltyChoice
-from labelweave.logistic.problem import ClassWeight
-
-if TYPE_CHECKING:
-    from labelweave.joint.distribution import RowOptions
 
 # Largest loss of a single row when edges are weighed: a probability of about 1e-6.
 _LARGEST_LOSS = 14.0
@@ -50,15 +47,7 @@ _LARGEST_LOSS = 14.0
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows that structures and conditionals are fitted to, and how folds are dealt.
-
-    Attributes
-    ----------
-    X : (n, D) array or CSR
-    labels : (n, L) int8 array
-    sample_weight : (n,) array or None
-    seed, n_threads : int
-    """
+    """The rows that structures and conditionals are fitted to, and how folds are dealt."""
 
     X: Any
     labels: Labels
@@ -71,7 +60,7 @@ class TrainingRows:
         """Number of labels L."""
         return int(self.labels.shape[1])
 
-    @property
+    @cached_property
     def weight(self) -> Floats:
         """Weight of every row, (n,)."""
         return np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
@@ -93,68 +82,41 @@ class TrainingRows:
     ) -> PenaltyChoice:
         """Choose the penalties given as "cv" for linear conditionals."""
         return structure_penalties(
-            self.X,
-            self.labels,
-            graph,
-            C=C,
-            label_penalty=label_penalty,
-            sample_weight=self.sample_weight,
-            seed=self.seed,
-            n_threads=self.n_threads,
+            self.X, self.labels, graph, C=C, label_penalty=label_penalty, **self._options()
         )
 
     def losses(self, graphs: Sequence[LabelGraph], penalties: PenaltyChoice) -> Floats:
         """Return the cross-validated loss of linear conditionals on each graph."""
-        return structure_losses(
-            self.X,
-            self.labels,
-            graphs,
-            C=penalties.C,
-            label_penalty=penalties.label_penalty,
-            sample_weight=self.sample_weight,
-            seed=self.seed,
-            n_threads=self.n_threads,
-        )
+        return structure_losses(self.X, self.labels, graphs, **self._options(penalties))
 
     def fitted(
-        self,
-        graphs: Sequence[LabelGraph],
-        penalties: PenaltyChoice,
-        *,
-        class_weight: ClassWeight = None,
-        bootstrap_counts: Floats | None = None,
+        self, graphs: Sequence[LabelGraph], penalties: PenaltyChoice, **weights: Any
     ) -> list[LinearConditionals]:
-        """Fit linear conditionals on each graph, all at once."""
-        return fit_structures(
-            self.X,
-            self.labels,
-            graphs,
-            C=penalties.C,
-            label_penalty=penalties.label_penalty,
-            sample_weight=self.sample_weight,
-            class_weight=class_weight,
-            bootstrap_counts=bootstrap_counts,
-            seed=self.seed,
-            n_threads=self.n_threads,
-        )
+        """Fit linear conditionals on each graph, all at once.
+
+        `weights` are the `class_weight` and the `bootstrap_counts` of `fit_structures`.
+        """
+        options = self._options(penalties)
+        return fit_structures(self.X, self.labels, graphs, **options, **weights)
+
+    def _options(self, penalties: PenaltyChoice | None = None) -> dict[str, Any]:
+        chosen = {}
+        if penalties is not None:
+            chosen = {"C": penalties.C, "label_penalty": penalties.label_penalty}
+        own = {"sample_weight": self.sample_weight, "seed": self.seed}
+        return {**chosen, **own, "n_threads": self.n_threads}
 
 
 @dataclass(frozen=True)
 class LinearMembers:
     """P(y|x) = Σ_k λ_k(x) Π_j P_k(y_j | x, parents of j) with linear log-odds, for n rows.
 
-    Attributes
-    ----------
-    features : (n, S) array or CSR
-        The rows as the conditionals see them: their D features, or several functions of each.
-    conditionals : sequence of K LinearConditionals
-    log_weights : (n, K) array
-        log λ_k(x).
+    The features, (n, S), are those that the conditionals see: D features, or functions of them.
     """
 
     features: Any
     conditionals: Sequence[LinearConditionals]
-    log_weights: Floats
+    log_weights: Floats  # log λ_k(x), (n, K)
 
     @classmethod
     def alone(cls, features: Any, conditionals: LinearConditionals) -> LinearMembers:
@@ -169,20 +131,11 @@ class LinearMembers:
 
 @dataclass(frozen=True)
 class LabelConditionals:
-    """Fitted conditionals P(y_j | x, parents of j) of all labels.
-
-    Attributes
-    ----------
-    graph : LabelGraph
-    linear : LinearConditionals or None
-        None if there is a classifier whose log-odds are not linear.
-    estimators : sequence of classifiers
-        One per label; empty if the conditionals are the engine's own.
-    """
+    """Fitted conditionals P(y_j | x, parents of j) of all labels."""
 
     graph: LabelGraph
-    linear: LinearConditionals | None
-    estimators: Sequence[Any] = ()
+    linear: LinearConditionals | None  # None if some classifier has other log-odds
+    estimators: Sequence[Any] = ()  # one per label, unless the conditionals are the engine's own
 
     @classmethod
     def of_classifiers(
@@ -198,13 +151,10 @@ class LabelConditionals:
         return self.linear.scores(as_seen_by(self.estimators, X), n_threads=n_threads)
 
     def log_odds(self, X: Any, label: int, rows: Indices, prefix: Labels) -> Floats:
-        """Return the log-odds of a label by its classifier, one for each of `rows`.
-
-        An enumeration repeats every row many times, so the repeated features are built block by
-        block.
-        """
+        """Return the log-odds of a label by its classifier, one for each of `rows`."""
         estimator, parents = self.estimators[label], self.graph.parents[label]
         out = np.empty(len(rows))
+        # An enumeration repeats every row many times, so features are repeated block by block.
         for block in row_blocks(len(rows), X.shape[1] + len(parents)):
             extended = with_labels(X[rows[block]], prefix[block], parents)
             out[block] = classifier_log_odds(estimator, extended)
@@ -251,7 +201,7 @@ class StructureLearner(Protocol):
     def learn(
         self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
     ) -> LabelStructure:
-        """Return the best structure of component `index` for rows weighted by `row_weight`.
+        """Return the structure of component `index` for rows weighted by `row_weight`.
 
         Candidates are weighed with errors up to `tolerance`, as a share of their weights.
         """
@@ -263,16 +213,11 @@ class StructureLearner(Protocol):
         """Return a cheaper learner, of components that are compared and not kept."""
 
 
+@dataclass(frozen=True)
 class ConstantConditional:
-    """The conditional of a label with a single class in training: its smoothed frequency.
+    """The conditional of a label with a single class in training: its smoothed frequency."""
 
-    Parameters
-    ----------
-    log_odds : float
-    """
-
-    def __init__(self, log_odds: float) -> None:
-        self.log_odds = log_odds
+    log_odds: float
 
 
 def fit_estimators(
@@ -329,21 +274,17 @@ def _fit_one(estimator: Any, X: Any, target: Labels, weight: Floats | None, seed
 def seeded_clone(estimator: Any, seed: int) -> Any:
     """Return a clone of `estimator` with every unset `random_state` set to `seed`."""
     cloned = clone(estimator)
-    seeded = {k: int(seed) for k, v in cloned.get_params().items() if _is_open_seed(k, v)}
-    return cloned.set_params(**seeded)
-
-
-def _is_open_seed(name: str, value: Any) -> bool:
-    return name.rpartition("__")[2] == "random_state" and value is None
+    unset = [name for name, value in cloned.get_params().items() if value is None]
+    seeds = [name for name in unset if name.rpartition("__")[2] == "random_state"]
+    return cloned.set_params(**dict.fromkeys(seeds, int(seed)))
 
 
 def classifier_edge_weights(
     estimator: Any, rows: TrainingRows, held_out: Mask, candidates: Mask, n_jobs: int | None
 ) -> tuple[Floats, Floats]:
-    """Return the held-out log-likelihood of each label given each candidate parent, and given none.
+    """Return the weights of edges, ``pair[parent, child]``, and of roots, by fits of `estimator`.
 
-    The weights are defined as in `labelweave.logistic.edges.edge_weights`, but by fits of
-    `estimator`: ``pair[j, i]`` for parent j of label i, and ``alone[i]``.
+    They are defined as in `labelweave.logistic.edges.edge_weights`.
     """
     check_base_classifier(estimator, rows.sample_weight)
     n_labels = rows.n_labels
@@ -357,13 +298,10 @@ def classifier_edge_weights(
         delayed(_edge_weight)(estimator, rows, target, parent, held_out, seeds[target])
         for target, parent in parents
     )
-    weights = dict(zip(parents, found, strict=True))
-    alone = np.array([weights[target, -1] for target in range(n_labels)])
-    pair = np.tile(alone, (n_labels, 1))
-    for (target, parent), weight in weights.items():
-        if parent >= 0:
-            pair[parent, target] = weight
-    return pair, alone
+    weights = np.empty((n_labels + 1, n_labels))  # the last row is that of roots
+    for (target, parent), weight in zip(parents, found, strict=True):
+        weights[parent, target] = weight
+    return np.where(candidates, weights[:-1], weights[-1]), weights[-1]
 
 
 def _edge_weight(
@@ -406,8 +344,8 @@ def with_labels(X: Any, labels: NDArray[Any], columns: Indices) -> Any:
 def additive_log_odds(estimator: Any, centre: Floats | None = None) -> tuple[Floats, float] | None:
     """Return weights and intercept of a fitted classifier's log-odds; None if they are not linear.
 
-    The weights belong to the features as `as_seen_by` transforms them, followed by the labels.
-    `centre` is what it subtracts from the features before they are squared.
+    The weights belong to the features as `as_seen_by` transforms them around `centre`, followed by
+    the labels.
     """
     # A subclass may override predict_proba: only these very classes are known to be additive.
     kind = type(estimator)
@@ -429,10 +367,7 @@ def additive_log_odds(estimator: Any, centre: Floats | None = None) -> tuple[Flo
 
 
 def _gaussian_log_odds(estimator: GaussianNB, centre: Floats) -> tuple[Floats, float]:
-    """Return Σ_d log N(x_d; μ₁, v₁) - log N(x_d; μ₀, v₀) as a polynomial.
-
-    Features are expanded around their centre, labels by their two values.
-    """
+    """Return Σ_d log N(x_d; μ₁, v₁) - log N(x_d; μ₀, v₀) as a polynomial around the centre."""
     origin = np.zeros(estimator.theta_.shape[1])
     origin[: len(centre)] = centre
     means, variances = estimator.theta_ - origin, estimator.var_
@@ -478,7 +413,7 @@ def additive_conditionals(
 
 
 def as_seen_by(estimators: Sequence[Any], X: Any) -> Any:
-    """Return X as the classifiers see it.
+    """Return the functions of X that the log-odds are linear in.
 
     Bernoulli naive Bayes sees which features are positive, Gaussian naive Bayes the features and
     their squares.

@@ -1,28 +1,19 @@
-"""Expectation maximisation for mixtures: P(y|x) = Σ_k λ_k(x) P_k(y|x).
+"""Expectation maximisation for mixtures: P(y|x) = Σ_k λ_k(x) P_k(y|x) (math.md, section 3.3).
 
 A component is a set of linear conditionals, one per label, each given the features and the label's
 parents in the component's structure: a tree, a chain or the empty graph. The gate, which is the
 mixing weights λ_k(x), breaks a stick: component k is chosen with probability σ(g_k(x)) if none
 before it was, and the last one takes the rest. So every conditional and every break of the gate is
-a logistic regression over the same features, and an M-step solves all of them side by side, in one
-call of the engine. Constant mixing weights are the case without features.
+a logistic regression over the same features, and an M-step solves all of them in one call of the
+engine. Constant mixing weights are the case without features.
 
-The weight of a row in the M-step of component k:
-
-- "share": its responsibility γ_k. A component with few rows is then shrunk more by its penalty, and
-  the largest component takes over the rows that it cannot hold.
-- "equal": the published γ_k / Γ_k, with Γ_k = Σ_n γ_k(n), scaled so that every component has the
-  total weight of the data: all are penalised alike, whatever their share.
-
-Every row may also have a small weight ε in every component, whatever its responsibilities. This is
-an empirical prior: a component with few rows is shrunk towards a fit to all rows, so that a label
-it has hardly seen does not become impossible and large mixtures do not overfit.
-
-The penalised log-likelihood ``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] -
-Σ_k c_k penalty_k`` has c_k = 1 for "share" and c_k = Γ_k / Σ_n w_n for "equal". For "share" it
-never decreases: prior and penalties are the same in every iteration, each M-step starts where the
-last one ended, and steps are lengthened only while the objective rises. For "equal" the penalties
-move with the shares and it may decrease a little; steps are those of the M-step.
+With responsibilities γ_k and Γ_k = Σ_n γ_k(n), EM climbs the penalised log-likelihood
+``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] - Σ_k c_k penalty_k``, where
+c_k = 1 if components are weighted by "share" and c_k = Γ_k / Σ_n w_n if they are "equal". For
+"share" it never decreases: each M-step starts where the last one ended, and steps are lengthened
+only while the objective rises. For "equal" the penalties move with the shares and it may decrease a
+little; steps are those of the M-step. The term with ε, the `prior_weight`, is an empirical prior: a
+label that a small component has hardly seen does not become impossible.
 """
 
 from __future__ import annotations
@@ -36,9 +27,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
-from labelweave._common.arrays import Floats, Labels, Mask
+from labelweave._common.arrays import Floats, Mask
 from labelweave._common.checks import check_choice, check_number, check_whole_number
 from labelweave._common.folds import row_uniforms
+from labelweave._common.matrices import linear_scores
 from labelweave._common.presets import Preset, Presets, published
 from labelweave._common.progress import steps
 from labelweave.logistic.conditionals import LinearConditionals
@@ -56,7 +48,7 @@ _SURE = 700.0
 class MixtureSettings:
     """How a mixture is learned, and how the number of its components is chosen.
 
-    Its values are parameters of an estimator, too: ``settings__gate`` in a grid search, and
+    Its values are parameters of an estimator, too: ``settings__gate`` in a grid search,
     ``mc(gate='constant')`` in the specification of a method.
 
     Parameters
@@ -114,19 +106,11 @@ class MixtureSettings:
 
 @dataclass(frozen=True)
 class Gate:
-    """Logistic regressions of the breaks of the stick.
+    """Logistic regressions of the breaks of the stick."""
 
-    Attributes
-    ----------
-    weights : (K - 1, D) array
-    intercept : (K - 1,) array
-    C : float or None
-        Inverse penalty of the weights; None if the mixing weights are constant.
-    """
-
-    weights: Floats
-    intercept: Floats
-    C: float | None
+    weights: Floats  # (K - 1, D)
+    intercept: Floats  # (K - 1,)
+    C: float | None  # inverse penalty of the weights; None if the mixing weights are constant
 
     @classmethod
     def constant(cls, shares: Floats, n_features: int, C: float | None) -> Gate:
@@ -137,11 +121,6 @@ class Gate:
             odds = np.log(taken) - np.log(left)
         odds = np.clip(np.nan_to_num(odds, nan=0.0), -_SURE, _SURE)
         return cls(np.zeros((len(odds), n_features)), odds, C)
-
-    @property
-    def n_components(self) -> int:
-        """Number of components K."""
-        return len(self.intercept) + 1
 
     @property
     def penalty(self) -> float:
@@ -156,9 +135,7 @@ class Gate:
         if self.C is None:
             breaks = np.tile(self.intercept, (n_rows, 1))
         else:
-            empty = np.zeros((n_breaks, n_breaks))
-            lines = LinearConditionals(self.weights, self.intercept, empty, self.C, 1.0)
-            breaks = lines.scores(X, n_threads=n_threads)
+            breaks = linear_scores(X, self.weights, self.intercept, n_threads)
         taken = np.hstack([-np.logaddexp(0.0, -breaks), np.zeros((n_rows, 1))])
         passed = np.cumsum(-np.logaddexp(0.0, breaks), axis=1)
         taken[:, 1:] += passed
@@ -176,20 +153,12 @@ def stick_breaks(shares: Floats) -> tuple[Floats, Floats]:
 class Mixture:
     """Parameters of K components and their mixing weights.
 
-    Attributes
-    ----------
-    parents : (K, L, L) bool array
-        ``parents[k, j, i]``: label i is a parent of label j in component k.
-    weights : (K, L, D) array
-    intercept : (K, L) array
-    coupling : (K, L, L) array
-    gate : Gate
+    ``parents[k, j, i]`` says whether label i is a parent of label j in component k. The last axis
+    of `coef` holds the weights of the D features, the intercept and the couplings of the L labels.
     """
 
-    parents: Mask
-    weights: Floats
-    intercept: Floats
-    coupling: Floats
+    parents: Mask  # (K, L, L)
+    coef: Floats  # (K, L, D + 1 + L)
     gate: Gate
 
     @property
@@ -197,30 +166,42 @@ class Mixture:
         """Number of components K."""
         return len(self.parents)
 
+    @property
+    def weights(self) -> Floats:
+        """The weights of the features, (K, L, D)."""
+        return self.coef[:, :, : -1 - self.coef.shape[1]]
+
+    @property
+    def intercept(self) -> Floats:
+        """The intercepts, (K, L)."""
+        return self.coef[:, :, -1 - self.coef.shape[1]]
+
+    @property
+    def coupling(self) -> Floats:
+        """The coefficient of label i in the log-odds of label j, ``coupling[k, j, i]``."""
+        return self.coef[:, :, -self.coef.shape[1] :]
+
     def conditionals(self, penalties: PenaltyChoice) -> list[LinearConditionals]:
         """Return the conditionals of every component."""
+        parts = self.weights, self.intercept, self.coupling
+        weights, intercept, coupling = (np.ascontiguousarray(part) for part in parts)
+        C, penalty = penalties.C, penalties.label_penalty
         return [
-            LinearConditionals(
-                self.weights[k],
-                self.intercept[k],
-                self.coupling[k],
-                penalties.C,
-                penalties.label_penalty,
-            )
+            LinearConditionals(weights[k], intercept[k], coupling[k], C, penalty)
             for k in range(self.n_components)
         ]
 
-    def log_probs(self, X: Any, labels: Labels, n_threads: int = 1) -> Floats:
+    def log_probs(self, rows: TrainingRows) -> Floats:
         """Return log P_k(y_n|x_n) of every row and component, (n, K)."""
         columns = [
-            component.log_prob(X, labels, n_threads=n_threads)
+            component.log_prob(rows.X, rows.labels, n_threads=rows.n_threads)
             for component in self.conditionals(PenaltyChoice(np.nan, np.nan))
         ]
         return np.stack(columns, axis=1)
 
-    def log_joint(self, X: Any, labels: Labels, n_threads: int = 1) -> Floats:
+    def log_joint(self, rows: TrainingRows) -> Floats:
         """Return log λ_k(x_n) P_k(y_n|x_n), (n, K)."""
-        return self.log_probs(X, labels, n_threads) + self.gate.log_weights(X, n_threads)
+        return self.log_probs(rows) + self.gate.log_weights(rows.X, rows.n_threads)
 
     def replaced(self, other: Mixture, sources: Sequence[int]) -> Mixture:
         """Return a mixture with the parameters of component ``sources[k]`` of `other` for each k.
@@ -229,58 +210,31 @@ class Mixture:
         """
         source = np.asarray(sources)
         changed = np.flatnonzero(source >= 0)
-
-        def put(here: Floats, there: Floats) -> Floats:
-            merged = here.copy()
-            merged[changed] = there[source[changed]]
-            return merged
-
-        return replace(
-            self,
-            weights=put(self.weights, other.weights),
-            intercept=put(self.intercept, other.intercept),
-            coupling=put(self.coupling, other.coupling),
-        )
+        coef = self.coef.copy()
+        coef[changed] = other.coef[source[changed]]
+        return replace(self, coef=coef)
 
     def towards(self, other: Mixture, length: float) -> Mixture:
         """Return the parameters at 1 - length times these plus length times those of `other`."""
-
-        def between(here: Floats, there: Floats) -> Floats:
-            return here + length * (there - here)
-
         gate = replace(
             self.gate,
-            weights=between(self.gate.weights, other.gate.weights),
-            intercept=between(self.gate.intercept, other.gate.intercept),
+            weights=_between(self.gate.weights, other.gate.weights, length),
+            intercept=_between(self.gate.intercept, other.gate.intercept, length),
         )
-        return replace(
-            self,
-            weights=between(self.weights, other.weights),
-            intercept=between(self.intercept, other.intercept),
-            coupling=between(self.coupling, other.coupling),
-            gate=gate,
-        )
+        return replace(self, coef=_between(self.coef, other.coef, length), gate=gate)
+
+
+def _between(here: Floats, there: Floats, length: float) -> Floats:
+    return here + length * (there - here)
 
 
 class Tolerances(NamedTuple):
-    """How accurate a mixture is.
+    """How accurate a mixture is."""
 
-    Attributes
-    ----------
-    m_step : float
-        When the solver of an M-step stops.
-    objective : float
-        When EM stops: the least change of its objective, per unit of weight.
-    edges : float
-        Accuracy of the weights by which structures are chosen before EM; see `edge_weights`.
-    n_iterations : int
-        Largest number of iterations with lengthened steps.
-    """
-
-    m_step: float
-    objective: float
-    edges: float = EDGE_TOLERANCE
-    n_iterations: int = 7
+    m_step: float  # when the solver of an M-step stops
+    objective: float  # EM stops at a smaller change of its objective, per unit of weight
+    edges: float = EDGE_TOLERANCE  # accuracy of the weights by which structures are chosen
+    n_iterations: int = 7  # the most, with lengthened steps
 
 
 #: As accurate as the fit of a single model.
@@ -312,13 +266,7 @@ class _Expectation(NamedTuple):
 class EM:
     """Expectation maximisation on one set of rows.
 
-    Attributes
-    ----------
-    rows : TrainingRows
-    penalties : PenaltyChoice
-        Of every component; the gate's weights have the features' penalty.
-    settings : MixtureSettings
-    tolerances : Tolerances
+    The penalties are those of every component; the gate's weights have the features' penalty.
     """
 
     rows: TrainingRows
@@ -327,19 +275,9 @@ class EM:
     tolerances: Tolerances = EXACT
 
     @cached_property
-    def weight(self) -> Floats:
-        """Weight of every row, (n,)."""
-        return self.rows.weight
-
-    @cached_property
     def uniforms(self) -> Floats:
         """Numbers between 0 and 1 by which the rows of a structure are sampled, (n,)."""
         return row_uniforms(self.rows.X, self.rows.seed + _SAMPLE_SEED)
-
-    @property
-    def linear_gate(self) -> bool:
-        """Whether the mixing weights depend on x."""
-        return self.settings.gate == "linear"
 
     @property
     def equal(self) -> bool:
@@ -351,16 +289,12 @@ class EM:
         """Largest number of iterations."""
         return _N_PLAIN if self.equal else self.tolerances.n_iterations
 
-    def log_joint(self, mixture: Mixture) -> Floats:
-        """Return log λ_k(x_n) P_k(y_n|x_n), (n, K)."""
-        return mixture.log_joint(self.rows.X, self.rows.labels, self.rows.n_threads)
-
     def run(self, mixture: Mixture, n_iterations: int) -> tuple[Mixture, list[float]]:
-        """Iterate until the objective hardly changes; a single component is optimal already.
+        """Iterate until the objective hardly changes; return its values, from first to last, too.
 
-        Returns the mixture and the penalised log-likelihood before each iteration and at the end.
+        A single component is optimal already.
         """
-        total = float(self.weight.sum())
+        total = float(self.rows.weight.sum())
         now = self._expect(mixture)
         objectives = [now.objective]
         iterations = list(range(n_iterations if mixture.n_components > 1 else 0))
@@ -380,41 +314,34 @@ class EM:
         """Return the mixture whose weights and couplings are zero."""
         n_components, n_labels = parents.shape[:2]
         negative, positive = self._classes()
-        return Mixture(
-            parents=parents,
-            weights=np.zeros((n_components, n_labels, self.rows.X.shape[1])),
-            intercept=np.tile(np.log((positive + 1.0) / (negative + 1.0)), (n_components, 1)),
-            coupling=np.zeros((n_components, n_labels, n_labels)),
-            gate=self._constant_gate(responsibilities * self.weight[:, None]),
-        )
-
-    # The E-step.
+        coef = np.zeros((n_components, n_labels, self.rows.X.shape[1] + 1 + n_labels))
+        gate = self._constant_gate(responsibilities * self.rows.weight[:, None])
+        mixture = Mixture(parents, coef, gate)
+        mixture.intercept[:] = np.log((positive + 1.0) / (negative + 1.0))
+        return mixture
 
     def _expect(self, mixture: Mixture) -> _Expectation:
-        rows = self.rows
-        log_probs = mixture.log_probs(rows.X, rows.labels, rows.n_threads)
-        log_joint = log_probs + mixture.gate.log_weights(rows.X, rows.n_threads)
+        log_probs = mixture.log_probs(self.rows)
+        log_joint = log_probs + mixture.gate.log_weights(self.rows.X, self.rows.n_threads)
         evidence = logsumexp(log_joint, axis=1)
         responsibilities = np.exp(log_joint - evidence[:, None])
         prior = self._prior(mixture.n_components) * log_probs.sum(axis=1)
-        objective = float(self.weight @ (evidence + prior))
-        return _Expectation(
-            mixture, responsibilities, objective - self._penalty(mixture, responsibilities)
-        )
+        objective = float(self.rows.weight @ (evidence + prior))
+        objective -= self._penalty(mixture, responsibilities)
+        return _Expectation(mixture, responsibilities, objective)
 
     def _penalty(self, mixture: Mixture, responsibilities: Floats) -> float:
         coupling = self.penalties.label_penalty * (mixture.coupling**2).sum(axis=(1, 2))
         features = (mixture.weights**2).sum(axis=(1, 2))
         cost = (features + coupling) / (2.0 * self.penalties.C)
         if self.equal:
-            cost *= self.weight @ responsibilities / self.weight.sum()
+            cost *= self.rows.weight @ responsibilities / self.rows.weight.sum()
         return float(cost.sum()) + mixture.gate.penalty
 
     def _lengthened(self, before: _Expectation, after: _Expectation) -> _Expectation:
         """Go on in the direction of an M-step, in steps twice as long, while the objective rises.
 
-        EM takes many short steps in the same direction, and the E-step of a trial costs a fraction
-        of an M-step.
+        The E-step of a trial costs a fraction of an M-step.
         """
         end, length = after.mixture, 2.0
         while length <= _LONGEST_STEP:
@@ -424,16 +351,16 @@ class EM:
             after, length = further, 2.0 * length
         return after
 
-    # The M-step.
-
     def refit(self, mixture: Mixture, responsibilities: Floats) -> Mixture:
         """Refit all conditionals, and the gate, to the responsibilities, from their last values."""
-        shares = responsibilities * self.weight[:, None]
-        row_weights = shares + self._prior(mixture.n_components) * self.weight[:, None]
+        shares = responsibilities * self.rows.weight[:, None]
+        row_weights = shares + self._prior(mixture.n_components) * self.rows.weight[:, None]
         chosen = np.nonzero(self._learnable(row_weights))
         if self.equal:
-            row_weights *= self.weight.sum() / np.maximum(row_weights.sum(axis=0), _LEAST_WEIGHT)
-        if not self.linear_gate:
+            row_weights *= self.rows.weight.sum() / np.maximum(
+                row_weights.sum(axis=0), _LEAST_WEIGHT
+            )
+        if self.settings.gate == "constant":
             mixture = replace(mixture, gate=self._constant_gate(shares))
         taken, left = stick_breaks(shares if mixture.gate.C is not None else shares[:, :1])
         n_breaks = taken.shape[1]
@@ -476,7 +403,7 @@ class EM:
         )
 
     def _constant_gate(self, shares: Floats) -> Gate:
-        C = self.penalties.C if self.linear_gate else None
+        C = self.penalties.C if self.settings.gate == "linear" else None
         return Gate.constant(shares, self.rows.X.shape[1], C)
 
     def _learnable(self, shares: Floats) -> Mask:
@@ -491,7 +418,7 @@ class EM:
 
     def _classes(self) -> tuple[Floats, Floats]:
         """Return the weight of the negative and of the positive rows of every label."""
-        return self.weight @ (1 - self.rows.labels), self.weight @ self.rows.labels
+        return self.rows.weight @ (1 - self.rows.labels), self.rows.weight @ self.rows.labels
 
     def _prior(self, n_components: int) -> float:
         """Return ε, or zero for a single component, which has all rows already."""
@@ -500,31 +427,22 @@ class EM:
 
 def _start(mixture: Mixture, chosen: tuple[Any, ...], n_breaks: int) -> Floats:
     """Return the last values of the conditionals that are chosen and of the breaks of the gate."""
-    n_labels, n_features = mixture.weights.shape[1:]
-    start = np.zeros((len(chosen[0]) + n_breaks, n_features + 1 + n_labels))
-    start[: len(chosen[0])] = np.column_stack(
-        [mixture.weights[chosen], mixture.intercept[chosen], mixture.coupling[chosen]]
-    )
-    if n_breaks:
-        gate = np.column_stack([mixture.gate.weights, mixture.gate.intercept])
-        start[len(chosen[0]) :, :-n_labels] = gate
-    return start
+    n_labels, gate = mixture.intercept.shape[1], mixture.gate
+    breaks = [gate.weights, gate.intercept[:, None], np.zeros((len(gate.intercept), n_labels))]
+    return np.vstack([mixture.coef[chosen], np.hstack(breaks)[:n_breaks]])
 
 
 def _with_solutions(
     mixture: Mixture, chosen: tuple[Any, ...], solutions: Solutions, n_breaks: int
 ) -> Mixture:
-    n_conditionals = len(chosen[0])
-    weights, intercept = mixture.weights.copy(), mixture.intercept.copy()
-    coupling, gate = mixture.coupling.copy(), mixture.gate
-    weights[chosen] = solutions.coef[:n_conditionals]
-    intercept[chosen] = solutions.intercept[:n_conditionals]
-    if solutions.extra_coef.shape[1]:
-        coupling[chosen] = solutions.extra_coef[:n_conditionals]
+    n_conditionals, gate, coef = len(chosen[0]), mixture.gate, mixture.coef.copy()
+    # There are no couplings if no chosen label has a parent.
+    found = np.hstack([solutions.coef, solutions.intercept[:, None], solutions.extra_coef])
+    coef[(*chosen, slice(found.shape[1]))] = found[:n_conditionals]
     if n_breaks:
         gate = replace(
             gate,
             weights=solutions.coef[n_conditionals:],
             intercept=solutions.intercept[n_conditionals:],
         )
-    return replace(mixture, weights=weights, intercept=intercept, coupling=coupling, gate=gate)
+    return replace(mixture, coef=coef, gate=gate)

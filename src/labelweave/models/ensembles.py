@@ -43,11 +43,8 @@ _POISSON = poisson.cdf(np.arange(20), 1.0)
 
 
 def bootstrap_counts(X: Any, n_members: int, seed: int) -> Floats:
-    """Return how often each row is drawn for each member, (n, M): the Poisson bootstrap.
-
-    The draws are keyed by the rows' content, so that neither their order nor their repetition
-    changes what is learned.
-    """
+    """Return how often each row is drawn for each member, (n, M): the Poisson bootstrap."""
+    # Draws are keyed by the rows' content: neither their order nor their repetition matters.
     keys, uniform = row_keys(X), np.empty((X.shape[0], 1))
     counts = np.empty((X.shape[0], n_members))
     for member in range(n_members):
@@ -61,17 +58,13 @@ def fit_members(
     members: Sequence[MultiLabelClassifier], rows: TrainingRows, counts: Floats | None
 ) -> list[Any]:
     """Fit members of classifiers, each to its sample of the rows."""
-    return [
-        member.fit(*_drawn(rows, None if counts is None else counts[:, k]))
-        for k, member in steps("fitting members", list(enumerate(members)))
-    ]
-
-
-def _drawn(rows: TrainingRows, counts: Floats | None) -> tuple[Any, Labels, Floats | None]:
-    """Repeat rows as often as they are drawn: not every classifier supports sample weights."""
-    if counts is not None:
-        rows = rows.restricted(np.repeat(np.arange(len(counts)), counts.astype(np.int64)))
-    return rows.X, rows.labels, rows.sample_weight
+    fitted, drawn = [], rows
+    for k, member in steps("fitting members", list(enumerate(members))):
+        if counts is not None:  # rows are repeated: not every classifier supports sample weights
+            places = np.repeat(np.arange(len(counts)), counts[:, k].astype(np.int64))
+            drawn = rows.restricted(places)
+        fitted.append(member.fit(drawn.X, drawn.labels, drawn.sample_weight))
+    return fitted
 
 
 def linear_joints(
@@ -117,26 +110,20 @@ class ChainEnsemble(MultiLabelClassifier):
         As in `ClassifierChain`; chosen once, for the order of the first chain, on all rows.
     bootstrap : bool, default=True
         Whether each chain is fitted to a bootstrap sample of the rows (bagging) or to all rows.
-    decision : {"hamming", "subset"} or callable, default="hamming"
-        The loss that `predict` minimises.
+    decision : {"hamming", "subset", ...} or callable, default="hamming"
+        As in `MultiLabelClassifier`.
     inference : "auto" or strategy, default="auto"
         How ``decision="subset"`` searches for the most probable label vector of the mixture:
         "auto" is exact up to 20 labels; beyond, it merges the chains' lists of likely vectors and
         anneals the rows that these leave open.
-    n_jobs : int, optional
-        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results do not
-        depend on it.
-    random_state : int, RandomState or None, default=None
-        Seeds orders, resampling, folds and every unset `random_state` of `estimator`. None means 0.
-    verbose : int, default=0
-        If positive, print the chosen penalties.
+    n_jobs, random_state, verbose : see `Estimator`
 
     Attributes
     ----------
     orders_ : list of (L,) arrays
         The labels from first to last, for each chain.
     conditionals_ : list of LinearConditionals
-        Only without `estimator`.
+        Only without `estimator`, as are the penalties used, `C_` and `label_penalty_`.
     chains_ : list of ClassifierChain
         Only with `estimator`.
 
@@ -147,16 +134,14 @@ class ChainEnsemble(MultiLabelClassifier):
     ten chains, greedy, each on a bootstrap sample, and one threshold for the votes of all labels,
     chosen by the label cardinality of the training rows. These are the settings of MEKA, the first
     author's software, which bags ten chains on samples of full size (here the bootstrap is
-    Poisson's) and calibrates the threshold (PCut1). Other software differs: Mulan draws the same
-    samples (67 % without replacement is an option), but averages confidences and cuts at one half;
-    utiml draws 75 % of the rows and half of the features; scikit-multilearn has no ECC. EPCC, whose
-    threshold we know of no source for, cuts averaged marginals at one half.
+    Poisson's) and calibrates the threshold (PCut1). Other software differs: Mulan averages
+    confidences and cuts at one half; utiml draws 75 % of the rows and half of the features. EPCC,
+    whose threshold we know of no source for, cuts averaged marginals at one half.
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import ChainEnsemble
-    >>> data = load_emotions()
+    >>> from labelweave import ChainEnsemble, load
+    >>> data = load("emotions")
     >>> model = ChainEnsemble(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 0, 0],
@@ -185,8 +170,7 @@ class ChainEnsemble(MultiLabelClassifier):
         graphs = [LabelGraph.chain(order) for order in self.orders_]
         chosen = rows.penalties(graphs[0], self._penalty("C"), self._penalty("label_penalty"))
         self.conditionals_ = rows.fitted(graphs, chosen, bootstrap_counts=counts)
-        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
-        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+        self._keep_penalties(chosen)
 
     def _unfitted(self, seed: int) -> list[ClassifierChain]:
         return [
@@ -216,43 +200,26 @@ class TreeEnsemble(MultiLabelClassifier):
     ----------
     estimator : scikit-learn classifier, optional
         As in `TreeNetwork`; by default a logistic regression, fitted for all trees at once.
-    n_estimators : int, default=10
-        Number of trees.
     structure : {"random", "learned"}, default="random"
         Whether trees are random, or each is learned from its own bootstrap sample, among 20
         candidate parents per label if there are more than 64 labels.
     C, label_penalty : float or "cv", default="cv"
         As in `TreeNetwork`; chosen once, for the first tree, on all rows.
-    bootstrap : bool, default=True
-        Whether each tree is fitted to a bootstrap sample of the rows (bagging) or to all rows.
-    decision : {"hamming", "subset"} or callable, default="hamming"
-        The loss that `predict` minimises.
-    inference : "auto" or strategy, default="auto"
-        How ``decision="subset"`` searches for the most probable label vector of the mixture.
-    n_jobs : int, optional
-        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results do not
-        depend on it.
-    random_state : int, RandomState or None, default=None
-        Seeds trees, resampling, folds and every unset `random_state` of `estimator`. None means 0.
-    verbose : int, default=0
-        If positive, print the chosen penalties.
+    n_estimators, bootstrap, decision, inference : see `ChainEnsemble`
+    n_jobs, random_state, verbose : see `Estimator`
 
     Attributes
     ----------
     structures_ : list of Structure
         The trees.
-    conditionals_ : list of LinearConditionals
-        Only without `estimator`.
+    conditionals_, C_, label_penalty_ : see `ChainEnsemble`
     networks_ : list of TreeNetwork
         Only with `estimator`.
-    C_, label_penalty_ : float
-        The penalties used; only without `estimator`.
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import TreeEnsemble
-    >>> data = load_emotions()
+    >>> from labelweave import TreeEnsemble, load
+    >>> data = load("emotions")
     >>> model = TreeEnsemble(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 0, 0],
@@ -289,12 +256,11 @@ class TreeEnsemble(MultiLabelClassifier):
             trees, chosen = self._learned_trees(rows, counts, C, label_penalty)
         graphs = [tree.graph() for tree in trees]
         self.conditionals_ = rows.fitted(graphs, chosen, bootstrap_counts=counts)
-        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
         self.structures_ = [
             tree.coupled(conditionals.coupling)
             for tree, conditionals in zip(trees, self.conditionals_, strict=True)
         ]
-        self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
+        self._keep_penalties(chosen)
 
     def _drawn_trees(self, seed: int) -> list[Structure]:
         random = np.random.default_rng(seed)

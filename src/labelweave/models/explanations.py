@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,19 +55,16 @@ class Explanation:
     kinds : tuple of str
         "feature", "label", "interaction" or "component".
     labels, against : (n, L) int8 arrays
-        The vectors y and y'.
-    label_names : tuple of str
+        The vectors y and y'; `label_names` holds the names of their columns.
     by_label : (n, L) array
         The same log-ratio by conditionals: log P(y_j | parents, x) less the same of y'.
     between_components : (n,) array
-        What `by_label` lacks in a mixture; zero otherwise.
+        The rest of the log-ratio beside `by_label`, in a mixture; zero otherwise.
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import ClassifierChain
-    >>> from labelweave import explain_label
-    >>> data = load_emotions()
+    >>> from labelweave import ClassifierChain, explain_label, load
+    >>> data = load("emotions")
     >>> model = ClassifierChain(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_label(model, data.X[:3], 2)
     >>> explanation
@@ -84,10 +81,6 @@ class Explanation:
     row 1: ...
     >>> explanation.log_ratio.round(2)
     array([ 1.59, -4.35, -3.98])
-    >>> explanation.title(row=2)
-    'y2 given y0, y5'
-    >>> list(explanation.to_frame(row=1).columns)
-    ['term', 'kind', 'value', 'contribution']
     """
 
     values: Floats
@@ -119,28 +112,21 @@ class Explanation:
 
     @property
     def log_ratio(self) -> Floats:
-        """What the terms add up to, (n,)."""
+        """The sum of the terms, (n,)."""
         total: Floats = self.base_values + self.values.sum(axis=1)
         return total
 
     def title(self, row: int = 0) -> str:
-        """Return in words what the log-ratio of a row is about.
-
-        Parameters
-        ----------
-        row : int, default=0
-        """
-        differing = np.flatnonzero(self.labels[row] != self.against[row])
+        """Return the two sides of the log-ratio of a row in words."""
+        labels, against = self.labels[row], self.against[row]
+        differing = np.flatnonzero(labels != against)
         if len(differing) != 1:
-            return f"{self._named(self.labels[row])} against {self._named(self.against[row])}"
+            return f"{self._named(labels)} against {self._named(against)}"
         (label,) = differing
-        name = (
-            self.label_names[label] if self.labels[row, label] else f"no {self.label_names[label]}"
-        )
-        others = np.minimum(self.labels[row], self.against[row])
-        return (
-            name if len(self.label_names) == 1 else f"{name} given {self._named(others, 'other')}"
-        )
+        name = self.label_names[label] if labels[label] else f"no {self.label_names[label]}"
+        if len(self.label_names) == 1:
+            return name
+        return f"{name} given {self._named(np.minimum(labels, against), 'other')}"
 
     def _named(self, labels: Labels, kind: str = "") -> str:
         nothing = f"no {kind} label" if kind else "no label"
@@ -158,12 +144,7 @@ class Explanation:
     def to_frame(self, row: int = 0, max_terms: int | None = None) -> pd.DataFrame:
         """Return the terms of a row as a table: the base value, then the largest contributions.
 
-        Parameters
-        ----------
-        row : int, default=0
-        max_terms : int, optional
-            Number of contributions to list; the last line sums up the others. By default all that
-            are not zero.
+        By default all that are not zero. If `max_terms` is given, a last line sums up the others.
         """
         import pandas as pd
 
@@ -182,12 +163,7 @@ class Explanation:
         return pd.DataFrame(lines, columns=["term", "kind", "value", "contribution"])
 
     def by_label_frame(self, row: int = 0) -> pd.DataFrame:
-        """Return the log-ratio of a row by labels: what the conditional of each contributes.
-
-        Parameters
-        ----------
-        row : int, default=0
-        """
+        """Return the contribution of each label's conditional to the log-ratio of a row."""
         import pandas as pd
 
         row = check_whole_number(row, "row", 0, len(self.values) - 1)
@@ -206,34 +182,19 @@ class LogRatio:
 
     ``base + features.sum(1) + labels.sum(1) + interaction + components.sum(1)`` is the log-ratio,
     which is also ``by_label.sum(1) + between_components``.
-
-    Attributes
-    ----------
-    base : (n,) array
-        The linear part at the baseline.
-    features : (n, S) array
-    labels : (n, L) array
-        Of labels as parents of those that differ, and of the conditionals of labels that do not.
-    interaction : (n,) array
-        What is not linear in labels that differ together with their parents.
-    components : (n, K) array
-        Of mixing: how far the members that explain the row differ from those of the baseline.
-    shares : (n, K) array
-        How much each member explains.
-    by_label : (n, L) array
-        Differences of the conditionals' log-probabilities, averaged over the members.
-    between_components : (n,) array
-        The rest of the log-ratio: what the vectors say about the member.
     """
 
-    base: Floats
-    features: Floats
+    base: Floats  # the linear part at the baseline, (n,)
+    features: Floats  # (n, S)
+    # Labels as parents of those that differ, and the conditionals of labels that do not, (n, L).
     labels: Floats
+    # The part that is not linear, in labels that differ together with their parents, (n,).
     interaction: Floats
+    # How far the members that explain the row differ from those of the baseline, (n, K).
     components: Floats
-    shares: Floats
-    by_label: Floats
-    between_components: Floats
+    shares: Floats  # how much each member explains, (n, K)
+    by_label: Floats  # differences of conditional log-probabilities, averaged over members, (n, L)
+    between_components: Floats  # the information of the vectors about the member, (n,)
 
 
 def decompose(
@@ -309,10 +270,9 @@ def _of_features(
 
 
 def _of_parents(rows: LinearMembers, change: Floats, shares: Floats) -> Floats:
-    couplings = [
-        (shares[:, [k]] * change) @ member.coupling for k, member in enumerate(rows.conditionals)
-    ]
-    return np.asarray(sum(couplings))
+    return np.asarray(
+        sum((shares[:, [k]] * change) @ m.coupling for k, m in enumerate(rows.conditionals))
+    )
 
 
 def _seen(model: Any, X: Any, feature_names: Sequence[str] | None) -> Inside:
@@ -336,7 +296,7 @@ def explain_label(
     baseline: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    """Return what adds up to the log-odds of a label given all other labels.
+    """Return the contributions to the log-odds of a label given all other labels.
 
     A feature contributes its weight times its distance from the baseline, as in shap's
     ``LinearExplainer``; a label on which this one depends, its coupling times its distance from its
@@ -347,8 +307,8 @@ def explain_label(
     model : fitted estimator
         With linear conditionals: `BinaryRelevance`, `ClassifierChain`, `TreeNetwork`, ensembles and
         mixtures of chains and trees, or `JointClassifierCV` over one of them, whose features are
-        the log-odds by its classifiers. Also inside a pipeline or a search; contributions are in
-        terms of the features before scalers, but after transformers that make new features.
+        the log-odds by its classifiers. In pipelines and searches, contributions are in terms of
+        the features before scalers, but after transformers that make new features.
     X : (n, D) array, sparse matrix or data frame
     label : int or str
         Position or name.
@@ -361,14 +321,10 @@ def explain_label(
     feature_names : sequence of str, optional
         By default the columns of a data frame, else x0, x1, ...
 
-    Returns
-    -------
-    Explanation
-
     Examples
     --------
     >>> import numpy as np
-    >>> from labelweave import BinaryRelevance
+    >>> from labelweave import BinaryRelevance, explain_label
     >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0], [1], [1], [1]])
     >>> model = BinaryRelevance(C=1.0).fit(X, Y)
     >>> explanation = explain_label(model, [[2.0]], 0)
@@ -379,13 +335,14 @@ def explain_label(
     0  base value     base    NaN         1.300
     1          x0  feature    2.0         0.409
     """
-    rows, members, joint = _asked(model, X, feature_names)
+    asked = _asked(model, X, feature_names, baseline)
+    joint = asked.joint
     number = check_label(label, "label", joint.n_labels, joint.label_names)
     posterior = joint.condition(given) if given else joint
-    present = posterior.mode(rows.model._inference()).labels.copy()
+    present = posterior.mode(asked.rows.model._inference()).labels.copy()
     absent = present.copy()
     present[:, number], absent[:, number] = 1, 0
-    return _explained(rows, members, joint, present, absent, _baseline(model, X, rows, baseline))
+    return _explained(asked, present, absent)
 
 
 def explain_set(
@@ -397,11 +354,11 @@ def explain_set(
     baseline: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    """Return what adds up to log P(y|x) - log P(y'|x).
+    """Return the contributions to log P(y|x) - log P(y'|x).
 
     A feature contributes to the log-odds of each label in which the vectors differ, as in
     `explain_label`. Where a label and one that it depends on both differ, its conditional is not
-    linear: the linear part is taken midway between the vectors, and what remains is the
+    linear: the linear part is taken midway between the vectors, and the rest is the
     interaction. The split is antisymmetric: swapping the vectors changes every sign.
 
     Parameters
@@ -413,15 +370,10 @@ def explain_set(
     against : (n, L) array of 0/1, optional
         The vectors y'; by default the most probable ones other than `labels`.
 
-    Returns
-    -------
-    Explanation
-
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import TreeNetwork
-    >>> data = load_emotions()
+    >>> from labelweave import TreeNetwork, explain_set, load
+    >>> data = load("emotions")
     >>> model = TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
     >>> explanation = explain_set(model, data.X[:1], feature_names=data.feature_names)
     >>> explanation.labels, explanation.against
@@ -430,13 +382,17 @@ def explain_set(
     >>> bool(abs(explanation.log_ratio - (best[:, 0] - best[:, 1])).max() < 1e-9)
     True
     """
-    rows, members, joint = _asked(model, X, feature_names)
+    asked = _asked(model, X, feature_names, baseline)
+    joint = asked.joint
     if labels is None:
-        chosen = joint.mode(rows.model._inference()).labels
+        chosen = joint.mode(asked.rows.model._inference()).labels
     else:
-        chosen = _checked(labels, joint, "labels")
-    other = _runner_up(joint, chosen) if against is None else _checked(against, joint, "against")
-    return _explained(rows, members, joint, chosen, other, _baseline(model, X, rows, baseline))
+        chosen = check_labels(labels, joint.n_rows, joint.n_labels, "labels")
+    if against is None:
+        other = _runner_up(joint, chosen)
+    else:
+        other = check_labels(against, joint.n_rows, joint.n_labels, "against")
+    return _explained(asked, chosen, other)
 
 
 def can_explain(model: Any) -> bool:
@@ -447,10 +403,18 @@ def can_explain(model: Any) -> bool:
     return inner._linear_members(np.zeros((1, inner.n_features_in_))) is not None
 
 
+class _Asked(NamedTuple):
+    """Rows as the innermost model sees them, their members and joints, and the baseline."""
+
+    rows: Inside
+    members: LinearMembers
+    joint: JointDistribution
+    baseline: LinearMembers
+
+
 def _asked(
-    model: Any, X: Any, feature_names: Sequence[str] | None
-) -> tuple[Inside, LinearMembers, JointDistribution]:
-    """Return the rows as the innermost model sees them, its members, and the joint."""
+    model: Any, X: Any, feature_names: Sequence[str] | None, baseline: ArrayLike | None
+) -> _Asked:
     check_is_fitted(model)
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
@@ -458,32 +422,24 @@ def _asked(
             f"X must be a matrix, one row for each example, such as X[:1]; its shape is {X.shape}"
         )
     rows = _seen(model, X, feature_names)
-    if not isinstance(rows.model, MultiLabelClassifier):
-        raise _unexplained(rows.model)
-    members = _members(rows)
-    return rows, members, rows.model.predict_joint(rows.X)
+    members, compared = _members(rows), _baseline(model, X, rows, baseline)
+    return _Asked(rows, members, rows.model.predict_joint(rows.X), compared)
 
 
 def _members(rows: Inside) -> LinearMembers:
-    features = rows.model._features(rows.X, reset=False)
-    members: LinearMembers | None = rows.model._linear_members(features)
-    if members is None:
-        raise _unexplained(rows.model)
-    return members
-
-
-def _unexplained(model: Any) -> ValueError:
-    because = model._unexplained_because() if isinstance(model, MultiLabelClassifier) else None
-    if because is not None:
-        return ValueError(because)
-    return ValueError(
-        f"model must have conditionals with linear log-odds; those of {type(model).__name__} are "
-        "not linear. JointClassifierCV puts a linear chain over any classifiers"
+    because: str | None = None
+    if isinstance(rows.model, MultiLabelClassifier):
+        features = rows.model._features(rows.X, reset=False)
+        members = rows.model._linear_members(features)
+        if members is not None:
+            return members
+        because = rows.model._unexplained_because()
+    name = type(rows.model).__name__
+    raise ValueError(
+        because
+        or f"model must have conditionals with linear log-odds; those of {name} are not linear. "
+        "JointClassifierCV puts a linear chain over any classifiers"
     )
-
-
-def _checked(labels: ArrayLike, joint: JointDistribution, name: str) -> Labels:
-    return check_labels(labels, joint.n_rows, joint.n_labels, name)
 
 
 def _runner_up(joint: JointDistribution, labels: Labels) -> Labels:
@@ -510,32 +466,23 @@ def _baseline(model: Any, X: Any, rows: Inside, baseline: Any) -> LinearMembers:
     return _members(_seen(model, baseline, None))
 
 
-def _explained(
-    rows: Inside,
-    members: LinearMembers,
-    joint: JointDistribution,
-    labels: Labels,
-    against: Labels,
-    baseline: LinearMembers,
-) -> Explanation:
-    parts = decompose(members, baseline, rows.model._rates, labels, against)
+def _explained(asked: _Asked, labels: Labels, against: Labels) -> Explanation:
+    rows, joint = asked.rows, asked.joint
+    parts = decompose(asked.members, asked.baseline, rows.model._rates, labels, against)
     feature_names = rows.names or ()
     n, n_features = joint.n_rows, len(feature_names)
     # Several functions of a feature, such as its square, contribute together.
     of_features = parts.features.reshape(n, -1, n_features).sum(axis=1)
     names = joint.label_names or tuple(f"y{j}" for j in range(joint.n_labels))
-    n_components = parts.shares.shape[1] if parts.shares.shape[1] > 1 else 0
     blocks: list[tuple[str, Sequence[str], Floats | Labels, Floats]] = [
         ("feature", feature_names, dense_features(rows.shown), of_features),
         ("label", names, labels, parts.labels),
         ("interaction", ["interaction"], np.full((n, 1), np.nan), parts.interaction[:, None]),
-        (
-            "component",
-            [f"component {k + 1}" for k in range(n_components)],
-            parts.shares[:, :n_components],
-            parts.components[:, :n_components],
-        ),
     ]
+    n_components = parts.shares.shape[1]
+    if n_components > 1:
+        components = [f"component {k + 1}" for k in range(n_components)]
+        blocks.append(("component", components, parts.shares, parts.components))
     return Explanation(
         values=np.hstack([contributions for *_, contributions in blocks]),
         base_values=parts.base,

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
@@ -33,6 +33,7 @@ from labelweave._common.progress import progress_shown, stage
 from labelweave._common.seeds import derive_seed, resolve_seed
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import solve_problems
+from labelweave.models.base import checked_weight
 
 
 def squared_distances(X: Any, Z: Any, n_threads: int = 1) -> Floats:
@@ -111,50 +112,36 @@ class NystroemMap:
 def map_through(X: Any, gamma: float, seed: int) -> NystroemMap:
     """Return the map whose landmarks are rows of X, but for rows that the others span already."""
     random = np.random.default_rng(seed)
-    partial = _PartialCholesky(X, gamma)
     with threadpool_limits(limits=1, user_api="blas"):  # other threads, other bits
-        while partial.extend(random):
-            pass
-        pivots = partial.pivots
-        factor = partial.factor[pivots, : len(pivots)]
-        whitening = solve_triangular(factor, np.eye(len(pivots)), lower=True)
+        factor, pivots = _partial_cholesky(X, gamma, random)
+        of_pivots = factor[pivots, : len(pivots)]
+        whitening = solve_triangular(of_pivots, np.eye(len(pivots)), lower=True)
     return NystroemMap(X[pivots], np.ascontiguousarray(whitening), gamma)
 
 
-class _PartialCholesky:
-    """The factor F of k(X, X) ≈ F Fᵀ for the landmarks so far, its pivots."""
-
-    def __init__(self, X: Any, gamma: float) -> None:
-        n_rows = X.shape[0]
-        self.X, self.gamma = X, gamma
-        self.pivots: list[int] = []
-        self.factor = np.zeros((n_rows, n_rows))
-        self.residual = np.ones(n_rows)
-
-    def extend(self, random: np.random.Generator) -> bool:
-        """Add a block of landmarks in random order; return whether there was any to add."""
-        left = np.flatnonzero(self.residual > _SMALLEST_RESIDUAL)
-        if len(left) == 0:
-            return False
-        waiting = random.standard_exponential(len(self.residual))
-        size = _BLOCK if self.pivots else 1
+def _partial_cholesky(
+    X: Any, gamma: float, random: np.random.Generator
+) -> tuple[Floats, list[int]]:
+    """Return the factor F of k(X, X) ≈ F Fᵀ, and its pivots: landmarks in random order."""
+    n_rows, pivots = X.shape[0], list[int]()
+    factor, residual = np.zeros((n_rows, n_rows)), np.ones(n_rows)
+    while len(left := np.flatnonzero(residual > _SMALLEST_RESIDUAL)):
+        waiting = random.standard_exponential(n_rows)
+        size, n_before = _BLOCK if pivots else 1, len(pivots)
         proposed = left[np.argsort(waiting[left], kind="stable")][:size]
         # The landmarks of a seed stay those of versions that drew a number for each proposal.
         random.random(len(proposed))
-        n_before = len(self.pivots)
-        columns = np.exp(-self.gamma * squared_distances(self.X, self.X[proposed]))
-        columns -= self.factor[:, :n_before] @ self.factor[proposed, :n_before].T
+        columns = np.exp(-gamma * squared_distances(X, X[proposed]))
+        columns -= factor[:, :n_before] @ factor[proposed, :n_before].T
         for row, column in zip(proposed, columns.T, strict=True):
-            if self.residual[row] > _SMALLEST_RESIDUAL:  # others of the block may span it
-                block = slice(n_before, len(self.pivots))
-                self._accept(row, column - self.factor[:, block] @ self.factor[row, block])
-        return True
-
-    def _accept(self, row: int, column: Floats) -> None:
-        column /= np.sqrt(column[row])
-        self.factor[:, len(self.pivots)] = column
-        self.residual -= column**2
-        self.pivots.append(int(row))
+            if residual[row] > _SMALLEST_RESIDUAL:  # others of the block may span it
+                block = slice(n_before, len(pivots))
+                rest = column - factor[:, block] @ factor[row, block]
+                rest /= np.sqrt(rest[row])
+                factor[:, len(pivots)] = rest
+                residual -= rest**2
+                pivots.append(int(row))
+    return factor, pivots
 
 
 # Candidates for C, from strong to weak: those of features with a mean square of one.
@@ -167,58 +154,32 @@ _N_FOLDS = 3
 _START, _STEP, _LAST_STEP, _BOUND = (-2, 0), 2, 1, 6
 
 
-@dataclass(frozen=True)
-class HeldOutLoss:
-    """The held-out loss of labels given features of the same rows, by fold.
-
-    Folds belong to the rows, so the losses of all widths are of the same rows.
-    """
-
-    labels: Labels
-    weight: Floats
-    fold: Positions
-    n_folds: int
-    n_threads: int
-
-    @classmethod
-    def of(cls, X: Any, labels: Labels, weight: Floats, seed: int, n_threads: int) -> HeldOutLoss:
-        """Deal the rows of X into folds."""
-        fold, n_folds = assign_folds(X, weight, _N_FOLDS, seed)
-        return cls(labels, weight, fold, n_folds, n_threads)
-
-    def __call__(self, features: Floats) -> Floats:
-        """Return the loss of each fold at the best penalty, (n_folds,)."""
-        inside: Mask = self.fold[:, None] != np.arange(self.n_folds)
-        n_labels = self.labels.shape[1]
-        problems = LogisticProblems(
-            X=features,
-            targets=self.labels,
-            target_of=np.tile(np.arange(n_labels, dtype=np.int32), self.n_folds),
-            C=np.tile(_C_PATH, (self.n_folds * n_labels, 1)),
-            weights=np.where(inside, self.weight[:, None], 0.0),
-            weight_of=np.repeat(np.arange(self.n_folds, dtype=np.int32), n_labels),
-            total_weight=self.weight,
-        )
-        solutions = solve_problems(
-            problems,
-            tol=_TOLERANCE,
-            patience=_PATIENCE,
-            n_threads=self.n_threads,
-            keep_coef=False,
-        )
-        losses = _after_rises(solutions.held_out)
-        by_fold: Floats = losses.reshape(self.n_folds, n_labels, -1).sum(axis=1)
-        best = int(by_fold.sum(axis=0).argmin())
-        return by_fold[:, best].copy()
-
-
-def _after_rises(losses: Floats) -> Floats:
-    """Let a loss stay where its path was left: it would only have gone on rising."""
-    filled = losses.copy()
+def held_out_loss(
+    features: Floats, labels: Labels, weight: Floats, folds: tuple[Positions, int], n_threads: int
+) -> Floats:
+    """Return the held-out loss of each fold at the best penalty, (n_folds,)."""
+    fold, n_folds = folds
+    n_labels = labels.shape[1]
+    inside: Mask = fold[:, None] != np.arange(n_folds)
+    problems = LogisticProblems(
+        X=features,
+        targets=labels,
+        target_of=np.tile(np.arange(n_labels, dtype=np.int32), n_folds),
+        C=np.tile(_C_PATH, (n_folds * n_labels, 1)),
+        weights=np.where(inside, weight[:, None], 0.0),
+        weight_of=np.repeat(np.arange(n_folds, dtype=np.int32), n_labels),
+        total_weight=weight,
+    )
+    options: dict[str, Any] = {"tol": _TOLERANCE, "patience": _PATIENCE, "keep_coef": False}
+    solutions = solve_problems(problems, n_threads=n_threads, **options)
+    losses = solutions.held_out.copy()
     for place in range(1, losses.shape[1]):
-        missing = np.isnan(filled[:, place])
-        filled[missing, place] = filled[missing, place - 1]
-    return filled
+        # A loss stays where its path was left: it would only have gone on rising.
+        left = np.isnan(losses[:, place])
+        losses[left, place] = losses[left, place - 1]
+    by_fold: Floats = losses.reshape(n_folds, n_labels, -1).sum(axis=1)
+    best = int(by_fold.sum(axis=0).argmin())
+    return by_fold[:, best].copy()
 
 
 def choose_width(
@@ -226,8 +187,7 @@ def choose_width(
 ) -> NystroemMap:
     """Return the map of the width with the least held-out loss.
 
-    Widths are tried in steps of a factor of four, from `gamma` and a quarter of it downhill, and
-    finally at a factor of two on both sides of the best.
+    γ moves downhill by factors of four, from `gamma` and a quarter of it, and finally by two.
     """
     found: dict[int, tuple[float, NystroemMap]] = {}
 
@@ -253,6 +213,7 @@ _ROWS_FOR_MEDIAN, _ROWS_FOR_CHOICE = 500, 1000
 _ROWS_AT_A_TIME = 2048
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features whose inner products approximate the RBF kernel, for linear models to learn from.
 
@@ -273,12 +234,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_components : int, default=600
         Number of features, each of a landmark, which is drawn among the distinct rows. There are
         fewer if there are fewer distinct rows, or if fewer represent the kernel of all of them.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results do not depend on it.
-    random_state : int, RandomState, Generator or None, default=None
-        Seeds landmarks and folds. None means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, show progress and print what was chosen.
+    n_jobs, random_state, verbose : see `Estimator`
+        `random_state` seeds landmarks and folds; it may be a Generator, too.
 
     Attributes
     ----------
@@ -292,24 +249,20 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     Notes
     -----
-    The squared length of a transformed row is about `n_components_`, not 1, so that penalties that
-    suit standardised features suit these; divide inner products by it to compare them with the
-    kernel.
+    The squared length of a transformed row is about `n_components_`, not 1: divide inner products
+    by it to compare them with the kernel.
 
     "cv" fits logistic regressions of all labels to at most 1000 rows, some five widths times three
-    folds, each along a path of penalties. On data of that size this takes about as long as
-    fitting a `ClassifierChain` to the features; on larger data less.
+    folds, which takes at most about as long as fitting a `ClassifierChain` to the features.
 
     Landmarks depend on the rows' content and the seed, not on their order, and a row of weight two
-    counts as two rows. Beside the result, `transform` needs memory for 2048 rows, and the
-    transformer keeps m landmarks (sparse if X is) and m² numbers.
+    counts as two rows. The transformer keeps m landmarks (sparse if X is) and m² numbers.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.pipeline import make_pipeline
-    >>> from labelweave import KernelFeatures
-    >>> from labelweave import ClassifierChain
+    >>> from labelweave import ClassifierChain, KernelFeatures
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
     >>> Y = np.stack([np.hypot(*X.T) < 1, X[:, 0] * X[:, 1] > 0], axis=1).astype(int)
     >>> chain = ClassifierChain(C=1.0, label_penalty=1.0)
@@ -320,39 +273,22 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     0.96
     """
 
-    def __init__(
-        self,
-        *,
-        gamma: float | str = "cv",
-        n_components: int = 600,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.gamma = gamma
-        self.n_components = n_components
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    gamma: float | str = "cv"
+    n_components: int = 600
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the width and the landmarks.
+        """Choose the width and the landmarks; the labels y are only needed if `gamma` is "cv".
 
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        y : (n, L) array, sparse matrix or data frame of 0/1, or (n,) array of classes
-            The labels; only needed if `gamma` is "cv".
-        sample_weight : (n,) array, optional
-
-        Returns
-        -------
-        self
+        They may be a matrix of 0/1, or an array of classes.
         """
         self._check_parameters()
         X = validated_features(self, X, reset=True)
         labels = _indicators(y, X.shape[0]) if self._is_supervised() else None
-        weight = _weights(sample_weight, X)
+        weight = checked_weight(X, sample_weight)
+        weight = np.ones(X.shape[0]) if weight is None else weight
         rows = np.flatnonzero(weight)
         if len(rows) < len(weight):
             X, weight = X[rows], weight[rows]
@@ -367,16 +303,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Return the features of the rows of X, (n, n_components_).
-
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-
-        Returns
-        -------
-        (n, n_components_) array
-        """
+        """Return the features of the rows of X, (n, n_components_)."""
         check_is_fitted(self)
         X = validated_features(self, X, reset=False)
         n_threads = check_n_jobs(self.n_jobs)
@@ -404,7 +331,12 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return of_width(gamma)
         rows = np.flatnonzero(number < _ROWS_FOR_CHOICE)
         X, labels, weight = X[rows], labels[rows], weight[rows]
-        loss = HeldOutLoss.of(X, labels, weight, seed, check_n_jobs(self.n_jobs))
+        # Folds belong to the rows: the losses of all widths are of the same rows.
+        folds, n_threads = assign_folds(X, weight, _N_FOLDS, seed), check_n_jobs(self.n_jobs)
+
+        def loss(features: Floats) -> Floats:
+            return held_out_loss(features, labels, weight, folds, n_threads)
+
         return choose_width(loss, X, of_width, gamma)
 
     def _is_supervised(self) -> bool:
@@ -420,21 +352,12 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return progress_shown("fitting KernelFeatures") if self.verbose > 0 else nullcontext()
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the transformer accepts."""
+        """Tell scikit-learn which input the transformer accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = self._is_supervised()
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def _weights(sample_weight: Any, X: Any) -> Floats:
-    if sample_weight is not None and not np.asarray(sample_weight).any():
-        raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
-    weight: Floats = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
-    return weight
 
 
 def _indicators(y: Any, n_rows: int) -> Labels:

@@ -1,24 +1,19 @@
-"""Where the components of a mixture start, and how many there should be.
+"""Where the components of a mixture start, and how many there should be (math.md, section 3.4).
 
-There is one start for each kind of mixing weights:
+If the mixing weights depend on x, label vectors are clustered into as many groups as there are
+components, and each component starts from a cluster. If they are constant, components are added one
+at a time, as published, each learned from rows weighted by 1 - P(y|x) under the mixture so far.
 
-- if they depend on x, the label vectors are clustered into as many groups as there are components,
-  and each component starts from one cluster;
-- if they are constant, components are added one at a time, as published, each learned from rows
-  weighted by 1 - P(y|x) under the mixture so far.
-
-The number of components, and the penalty if asked for, is chosen by held-out log-likelihood.
-Mixtures of increasing size are fitted to part of the rows and compared on the rest, until the
-held-out log-likelihood has stopped rising or has clearly fallen. If a single split decides, its
-components are kept, as published, and their parameters refitted to all rows; several splits have
-different components, so those of the chosen size are learned anew from all rows. To choose the
-penalty, sizes are compared at each of several penalties.
+Mixtures of increasing size are fitted to part of the rows and compared by the log-likelihood of the
+rest. If a single split decides, its components are kept, as published, and their parameters
+refitted to all rows; several splits have different components, so those of the chosen size are
+learned anew. To choose the penalty, sizes are compared at each of several penalties.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,13 +32,10 @@ _ITERATIONS = 100
 
 
 def cluster_label_vectors(labels: Labels, weight: Floats, n_clusters: int) -> tuple[Positions, int]:
-    """Cluster rows by their label vectors (k-means), the cluster of largest weight first.
+    """Return the cluster of each row by its label vector, and the number of clusters (k-means).
 
-    Works on the distinct label vectors and their weights, from a deterministic initialisation: the
-    result does not depend on the order of the rows, nor on whether rows are repeated or weighted.
-
-    Returns the cluster of each row and the number of clusters, which is smaller than `n_clusters`
-    if there are fewer distinct label vectors.
+    The first cluster has the largest weight; there are fewer if there are fewer distinct vectors.
+    Neither the order of the rows matters, nor whether they are repeated or weighted.
     """
     vectors, member = np.unique(labels, axis=0, return_inverse=True)
     member = member.ravel()
@@ -59,10 +51,8 @@ def cluster_label_vectors(labels: Labels, weight: Floats, n_clusters: int) -> tu
 
 
 def initial_responsibilities(cluster: Positions, n_clusters: int) -> Floats:
-    """Assign every row mostly to the component of its cluster, and a little to all others.
-
-    A component with no share in the other clusters could never take over one of their rows.
-    """
+    """Assign every row mostly to the component of its cluster, and a little to all others."""
+    # A component with no share in the other clusters could never take over one of their rows.
     shares = np.full((len(cluster), n_clusters), 0.2 / n_clusters)
     shares[np.arange(len(cluster)), cluster] += 0.8
     return shares
@@ -111,17 +101,9 @@ SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 @dataclass(frozen=True)
 class FittedMixture:
-    """A mixture after EM: the structures of its components, its parameters, and the objective.
+    """A mixture after EM, and its penalised log-likelihood before each iteration and at the end."""
 
-    Attributes
-    ----------
-    components : list of LabelStructure
-    mixture : Mixture
-    objectives : list of float
-        Penalised log-likelihood before each iteration of EM and at the end.
-    """
-
-    components: list[Any]
+    components: list[Any]  # each a LabelStructure
     mixture: Mixture
     objectives: list[float]
 
@@ -139,10 +121,9 @@ def started_from_clusters(
 ) -> tuple[_Start, FittedMixture]:
     """Fit a mixture whose components start from clusters of similar label vectors.
 
-    Clusters that were there in a smaller mixture keep their structures, and are refitted from the
-    parameters they had.
+    Clusters of a `smaller` mixture keep their structures, and are refitted from its parameters.
     """
-    cluster, n_clusters = cluster_label_vectors(em.rows.labels, em.weight, n_components)
+    cluster, n_clusters = cluster_label_vectors(em.rows.labels, em.rows.weight, n_components)
     shares = initial_responsibilities(cluster, n_clusters)
     rows = [np.packbits(cluster == k).tobytes() for k in range(n_clusters)]
     before = {} if smaller is None else {key: k for k, key in enumerate(smaller.rows)}
@@ -171,10 +152,10 @@ def started_one_by_one(em: EM, learner: StructureLearner, most: int) -> Iterator
         yield fitted
         if len(components) == most:
             return
-        log_joint = em.log_joint(fitted.mixture)
+        log_joint = fitted.mixture.log_joint(em.rows)
         evidence = logsumexp(log_joint, axis=1)
         unexplained = -np.expm1(np.minimum(evidence, 0.0))
-        mean = float(em.weight @ unexplained / em.weight.sum())
+        mean = float(em.rows.weight @ unexplained / em.rows.weight.sum())
         if not mean > 0:  # every row has probability one already
             return
         components.append(learned_structure(em, learner, unexplained / mean, len(components)))
@@ -206,15 +187,7 @@ def _parents(components: Sequence[LabelStructure]) -> Mask:
 
 @dataclass(frozen=True)
 class MixtureLearner:
-    """Fits mixtures of any size.
-
-    Attributes
-    ----------
-    structures : StructureLearner
-    penalties : PenaltyChoice
-        Of the components; the gate's weights have the features' penalty.
-    settings : MixtureSettings
-    """
+    """Fits mixtures of any size."""
 
     structures: StructureLearner
     penalties: PenaltyChoice
@@ -228,7 +201,7 @@ class MixtureLearner:
         """Fit a mixture of `n_components`, or of as many as there are distinct label vectors."""
         # A single component is a model like any other.
         em = self.em(EXACT if n_components == 1 or self.settings.weighting == "equal" else CLOSE)
-        if em.linear_gate:
+        if self.settings.gate == "linear":
             return started_from_clusters(em, self.structures, n_components)[1]
         *_, fitted = started_one_by_one(em, self.structures, n_components)
         return fitted
@@ -236,7 +209,7 @@ class MixtureLearner:
     def refit(self, fitted: FittedMixture) -> FittedMixture:
         """Fit the parameters of the same components to these rows."""
         em = self.em()
-        log_joint = em.log_joint(fitted.mixture)
+        log_joint = fitted.mixture.log_joint(em.rows)
         responsibilities = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
         mixture = em.start(fitted.mixture.parents, responsibilities)
         return FittedMixture(fitted.components, *em.run(mixture, 2 * em.n_iterations))
@@ -247,7 +220,7 @@ class MixtureLearner:
         kept = self.settings.cv == 1
         structures = self.structures if kept else self.structures.for_comparison()
         em, most = self.em(EXACT if kept else ROUGH), self.settings.max_components
-        if not em.linear_gate:
+        if self.settings.gate == "constant":
             for fitted in started_one_by_one(em, structures, most):
                 yield em, fitted
             return
@@ -266,9 +239,9 @@ _N_PARTS = 5
 _ENOUGH_HELD_OUT = 300
 # Keeps these splits independent of the folds that weigh edges and choose penalties.
 _SPLIT_SEED = 1_000_003
-# A size that is worse than the best by more than this many standard errors, over the rows held out,
-# ends the comparison at once. One is not enough: it kept two components on two of seven folds of
-# scene where more are better by 0.1 nats per row (and on one of six of cal500, by 0.04).
+# A size that is worse than the best by more than this many standard errors ends the comparison at
+# once. One is not enough: it kept two components on two of seven folds of scene where more are
+# better by 0.1 nats per row (and on one of six of cal500, by 0.04).
 _CLEARLY_WORSE = 3.0
 # Half decades of C: the mixture's penalty is followed from that of a single component.
 # Few rows are held out several times, since their likelihoods are too noisy to tell C from C.
@@ -279,52 +252,30 @@ _C_AXIS, _PENALTY_SPLITS = Axis(step=0.5, low=-4.0, high=3.0), 3
 class SelectionStep:
     """How well mixtures of one size did, over all splits together.
 
-    Attributes
-    ----------
-    n_components : int
-    train : float
-        Mean log-likelihood of the rows that were fitted.
-    validation : float
-        Mean log-likelihood of the rows that were held out; NaN if there were none.
-    objectives : list of list of float
-        Penalised log-likelihood before each iteration of EM and at the end, one list per split.
+    `train` and `validation` are the mean log-likelihoods of the rows fitted and held out. For each
+    split, `objectives` are the penalised log-likelihoods before each iteration and at the end.
     """
 
     n_components: int
     train: float
-    validation: float = float("nan")
-    objectives: list[list[float]] = field(default_factory=list)
+    validation: float
+    objectives: list[list[float]]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The sizes that were compared at one penalty, and the best of them.
-
-    Attributes
-    ----------
-    learner : MixtureLearner
-    steps : list of SelectionStep
-    best : int
-        The place of the best size in `steps`.
-    kept : FittedMixture
-        The mixture of that size, fitted to the rows of the first split.
-    """
+    """The sizes that were compared at one penalty, and the best of them."""
 
     learner: MixtureLearner
     steps: list[SelectionStep]
-    best: int
-    kept: FittedMixture
-
-    @property
-    def validation(self) -> float:
-        """Mean log-likelihood of the rows held out, at the best size."""
-        return self.steps[self.best].validation
+    best: SelectionStep
+    kept: FittedMixture  # of the best size, fitted to the rows of the first split
 
     def fit(self) -> FittedMixture:
         """Fit a mixture of the best size to all rows."""
         if self.learner.settings.cv == 1:
             return self.learner.refit(self.kept)
-        return self.learner.fit(self.steps[self.best].n_components)
+        return self.learner.fit(self.best.n_components)
 
 
 def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection | None:
@@ -333,12 +284,16 @@ def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection
     Returns None if all rows are equal, so that nothing can be held out.
     """
     splits = list(selection_splits(learner))
+    outside = [held_out for _, held_out in splits]
     compared: list[SelectionStep] = []
-    best, kept, weight = 0, None, _held_out_weight(learner, splits)
-    candidates = (_candidates(part, size) for part, _ in splits)
+    best, kept = 0, None
+    candidates = (
+        part.candidates() if size is None else [(part.em(), part.fit(size))] for part, _ in splits
+    )
     with stage("choosing the number of components") as advance:
         for fitted in zip(*candidates, strict=False):
-            rows = _held_out_rows(learner, splits, fitted)
+            weight = learner.structures.rows.weight[np.concatenate(outside)]
+            rows = _held_out_rows(learner, outside, fitted)
             compared.append(_selection_step(fitted, float(weight @ rows / weight.sum())))
             advance()
             if kept is None or compared[-1].validation > compared[best].validation:
@@ -346,14 +301,11 @@ def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection
             worse_by = in_standard_errors(best_rows - rows, weight)
             if len(compared) - 1 - best == learner.settings.patience or worse_by > _CLEARLY_WORSE:
                 break
-    return None if kept is None else Selection(learner, compared, best, kept)
+    return None if kept is None else Selection(learner, compared, compared[best], kept)
 
 
 def best_penalty(learner: MixtureLearner, size: int | None) -> float:
-    """Return the C of the highest held-out log-likelihood, following it from the learner's own.
-
-    At every C mixtures of increasing size are compared, or only that of a given `size` is fitted.
-    """
+    """Return the C of the highest held-out log-likelihood, following it from the learner's own."""
     settings = replace(learner.settings, cv=_PENALTY_SPLITS)
 
     def losses(powers: Floats) -> Floats:
@@ -362,20 +314,14 @@ def best_penalty(learner: MixtureLearner, size: int | None) -> float:
             penalties = replace(learner.penalties, C=10.0**power)
             at_power = replace(learner, penalties=penalties, settings=settings)
             selection = compare_sizes(at_power, size)
-            found.append(np.inf if selection is None else -selection.validation)
+            found.append(np.inf if selection is None else -selection.best.validation)
         return np.array([found])
 
     curve = LossCurve.follow(_C_AXIS, float(np.log10(learner.penalties.C)), losses)
     return float(10.0 ** curve.powers[curve.best()])
 
 
-def _candidates(part: MixtureLearner, size: int | None) -> Iterable[tuple[EM, FittedMixture]]:
-    return part.candidates() if size is None else [(part.em(), part.fit(size))]
-
-
-def selection_splits(
-    learner: MixtureLearner,
-) -> Iterator[tuple[MixtureLearner, Positions]]:
+def selection_splits(learner: MixtureLearner) -> Iterator[tuple[MixtureLearner, Positions]]:
     """Yield, for each split, the learner on its training rows and the rows held out."""
     rows, weight = learner.structures.rows, learner.structures.rows.weight
     fold, n_folds = assign_folds(rows.X, weight, _N_PARTS, rows.seed + _SPLIT_SEED)
@@ -387,24 +333,14 @@ def selection_splits(
         yield replace(learner, structures=inside), np.flatnonzero(fold == split)
 
 
-def _held_out_weight(
-    learner: MixtureLearner, splits: list[tuple[MixtureLearner, Positions]]
-) -> Floats:
-    """Return the weight of the rows held out, one split after the other."""
-    weight = learner.structures.rows.weight
-    return np.concatenate([weight[outside] for _, outside in splits] or [np.zeros(0)])
-
-
 def _held_out_rows(
-    learner: MixtureLearner,
-    splits: list[tuple[MixtureLearner, Positions]],
-    fitted: tuple[tuple[EM, FittedMixture], ...],
+    learner: MixtureLearner, outside: list[Positions], fitted: tuple[tuple[EM, FittedMixture], ...]
 ) -> Floats:
     """Return the log-likelihood of every row held out, one split after the other."""
     rows = learner.structures.rows
     log_joint = [
-        part.mixture.log_joint(rows.X[outside], rows.labels[outside], rows.n_threads)
-        for (_, outside), (_, part) in zip(splits, fitted, strict=True)
+        part.mixture.log_joint(rows.restricted(held_out))
+        for held_out, (_, part) in zip(outside, fitted, strict=True)
     ]
     return np.concatenate([logsumexp(each, axis=1) for each in log_joint])
 
@@ -414,8 +350,8 @@ def _selection_step(
 ) -> SelectionStep:
     log_likelihood, total = 0.0, 0.0
     for em, part in fitted:
-        log_likelihood += float(em.weight @ logsumexp(em.log_joint(part.mixture), axis=1))
-        total += float(em.weight.sum())
+        log_likelihood += float(em.rows.weight @ logsumexp(part.mixture.log_joint(em.rows), axis=1))
+        total += float(em.rows.weight.sum())
     return SelectionStep(
         n_components=max(part.mixture.n_components for _, part in fitted),
         train=float(log_likelihood / total),

@@ -31,7 +31,6 @@ from labelweave.models.ensembles import linear_joints
 from labelweave.models.mixture_size import (
     FittedMixture,
     MixtureLearner,
-    SelectionStep,
     best_penalty,
     compare_sizes,
 )
@@ -50,24 +49,19 @@ def fit_mixture(
     model: AnyMixture, structures: StructureLearner, penalties: PenaltyChoice
 ) -> FittedMixture:
     """Learn the components and their number; `penalties` are those of a single component."""
-    size, settings = _size(model.n_components), _settings(model)
-    learner = MixtureLearner(structures, penalties, settings)
+    size = _size(model.n_components)
+    learner = MixtureLearner(structures, penalties, _settings(model))
     if is_open(model.C, "held-out"):
         learner = replace(learner, penalties=replace(penalties, C=best_penalty(learner, size)))
     selection = compare_sizes(learner) if size is None else None
     fitted = learner.fit(size or 1) if selection is None else selection.fit()
-    history: list[SelectionStep] = [] if selection is None else selection.steps
-    model.history_ = history
-    model.C_, model.label_penalty_ = learner.penalties.C, learner.penalties.label_penalty
+    model.history_ = [] if selection is None else selection.steps
     model.components_ = fitted.components
     model.conditionals_ = fitted.mixture.conditionals(learner.penalties)
     model.gate_ = fitted.mixture.gate
     model.objectives_ = fitted.objectives
     model.n_components_ = fitted.mixture.n_components
-    model._tell(
-        f"C = {model.C_:.4g}, label_penalty = {model.label_penalty_:.4g}, "
-        f"{model.n_components_} components"
-    )
+    model._keep_penalties(learner.penalties, f"{model.n_components_} components")
     return fitted
 
 
@@ -116,8 +110,8 @@ def _distinct_rows(
 ) -> TrainingRows:
     """Return the distinct rows with the sums of their weights.
 
-    EM ends before it converges, after M-steps that are not exact: its result is the same for rows
-    repeated or weighted, in any order, because it always sees them in the same form.
+    EM ends before it converges: only rows in the same form give the same result whether they are
+    repeated or weighted, and in any order.
     """
     given = np.ones(len(labels)) if sample_weight is None else sample_weight
     rows, weight = distinct_rows(X, labels, given)
@@ -129,39 +123,16 @@ def _distinct_rows(
 class ChainMixture(MultiLabelClassifier):
     """A mixture of probabilistic classifier chains: P(y|x) = Σ_k λ_k(x) P(y|x, chain k).
 
-    Learned like `TreeMixture`, with chains as components: each label depends on all labels before
-    it in the chain's order. ``ChainMixture.preset("published")`` learns and decodes them as
-    ``TreeMixture.preset("published")`` does trees.
+    It is learned like `TreeMixture`, with chains as components, and has the same presets.
 
     Parameters
     ----------
-    n_components : int or "auto", default="auto"
-        Number of chains; "auto" chooses it by held-out log-likelihood.
-    C : float, "cv" or "held-out", default="cv"
-        Inverse strength of the features' L2 penalty, in the chains and in the gate; "cv" chooses it
-        by cross-validated log-likelihood of a single chain, "held-out" by the log-likelihood of the
-        mixture on the rows that are held out to compare numbers of chains.
-    label_penalty : float or "cv", default="cv"
-        Penalty of the earlier labels' coefficients relative to the features'.
+    n_components, C, label_penalty, settings, inference : see `TreeMixture`
     order : None, "random", "auto", or sequence of int or str, default=None
         The labels from first to last, in every chain; None is the order of y's columns. "random"
         draws an order per chain, "auto" takes the best of ten candidates for the rows that each
         chain starts from.
-    settings : MixtureSettings, optional
-        The largest number of components, the mixing weights and how "auto" compares sizes; None
-        stands for ``MixtureSettings()``.
-    inference : "auto" or strategy, default="auto"
-        How to search for the most probable label vector; see `labelweave.inference`.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
-        each label by its marginal probability.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
-        predicted together.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds and random orders. None means 0.
-    verbose : int, default=0
-        If positive, print the chosen penalties and the number of chains.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -172,9 +143,8 @@ class ChainMixture(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import ChainMixture
-    >>> data = load_emotions()
+    >>> from labelweave import ChainMixture, load
+    >>> data = load("emotions")
     >>> model = ChainMixture(n_components=2, C=0.01, label_penalty=0.03)
     >>> model.fit(data.X[:400], data.Y[:400]).predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
@@ -216,16 +186,15 @@ class TreeMixture(MultiLabelClassifier):
     """A mixture of tree networks: P(y|x) = Σ_k λ_k(x) P(y|x, tree k).
 
     Trees and mixing weights are learned by expectation maximisation. By default the mixing weights
-    depend on x, each tree starts from a cluster of similar label vectors, and the number of trees
-    is chosen by held-out log-likelihood. With ``MixtureSettings(gate="constant")`` they do not
-    depend on x, and trees are added one at a time, each learned from the rows that the others
-    explain badly.
+    depend on x, and each tree starts from a cluster of similar label vectors. With
+    ``MixtureSettings(gate="constant")`` they are constant, and trees are added one at a time, each
+    learned from the rows that the others explain badly.
 
     ``TreeMixture.preset("published")`` is the mixture as its authors learn and decode it: constant
-    mixing weights, rows weighted by γ/Γ in every tree, one penalty for features and labels, a size
-    chosen on one split at the first decrease, the trees of that split, and simulated annealing. The
-    paper chooses the penalty "by cross validation": the preset takes the one under which rows that
-    are held out are most probable, those of that split or, with few rows, of up to three.
+    mixing weights, equal components, one penalty for features and labels, a size chosen on one
+    split at the first decrease, the trees of that split, and simulated annealing. The paper chooses
+    the penalty "by cross validation"; the preset takes the one under which rows that are held out,
+    by that split or, with few rows, by up to three, are most probable.
 
     Parameters
     ----------
@@ -242,18 +211,8 @@ class TreeMixture(MultiLabelClassifier):
     settings : MixtureSettings, optional
         The largest number of components, the mixing weights and how "auto" compares sizes; None
         stands for ``MixtureSettings()``.
-    inference : "auto" or strategy, default="auto"
-        How to search for the most probable label vector; see `labelweave.inference`.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
-        each label by its marginal probability.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
-        predicted together.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds. None means 0.
-    verbose : int, default=0
-        If positive, print the chosen penalties and the number of trees.
+    inference : see `ClassifierChain`
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -274,33 +233,13 @@ class TreeMixture(MultiLabelClassifier):
 
     Notes
     -----
-    The default ``weighting="share"`` was not chosen on emotions, scene, yeast or image, but on 900
-    rows and eight labels each of tmc2007-500, slashdot, corel5k and imdb, and on synthetic data.
-    With a linear gate and eight trees, "share" has the lower CLL-loss on the first two and on data
-    of a chain, "equal" on data of three trees; the others show no difference. With constant
-    weights, "equal" wins wherever more than one tree pays; by share, one tree takes nearly all
-    rows.
-
-    While numbers of trees are compared, edges are weighed by one split, EM is rough, and clusters
-    that are there with fewer trees keep the trees learned for them; the chosen mixture is then
-    learned anew. A number that is worse than the best by more than three standard errors ends the
-    comparison. On at most 1200 rows and eight labels each of tmc2007-500 and enron, and on
-    synthetic data, rough mixtures led to the numbers that exact ones led to; that was before
-    clusters kept their trees and M-steps became rougher still, which changed one number in eight
-    folds of cal500 and imdb.
-
-    The trees of more than 1000 rows are learned from all rows of their cluster and a weighted
-    sample of the others, with edge weights accurate to a hundredth, and EM ends when an iteration
-    gains less than 0.001 nats per row; single trees and ``weighting="equal"`` are learned exactly,
-    from all rows. These settings were compared on 1100 to 1800 rows and eight to ten labels each of
-    tmc2007-500, slashdot, enron, corel5k and rcv1subset2 and 4, on cal500, flags and synthetic
-    data. There a tenth and 0.003 nats did as well, but on emotions the CLL-loss rose a little.
+    The defaults, and how roughly mixtures are learned while their sizes are compared, were chosen
+    on other data than the papers' (section 3.4 of ``docs/design/math.md``).
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import TreeMixture
-    >>> data = load_emotions()
+    >>> from labelweave import TreeMixture, load
+    >>> data = load("emotions")
     >>> model = TreeMixture(n_components=3, C=0.01, label_penalty=0.03)
     >>> model.fit(data.X[:400], data.Y[:400]).predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],

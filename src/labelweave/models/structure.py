@@ -17,10 +17,10 @@ from labelweave._common.arrays import Floats, Indices
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal, matplotlib_missing
 from labelweave._common.pipelines import inside
 from labelweave.joint import TreeJoint
+from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph
 
 if TYPE_CHECKING:
-    from labelweave.joint.distribution import RowOptions
     from labelweave.models.conditionals import LabelConditionals
 
 _FONT = 9.0  # points
@@ -41,12 +41,7 @@ _LESS: dict[str, Any] = {"color": COLOURS[1], "linestyle": _DASHES}
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of the labels: left edges and box widths in characters, heights in lines.
-
-    Attributes
-    ----------
-    x, y, width : (L,) arrays
-    """
+    """Positions of the labels, (L,): left edges and box widths in characters, heights in lines."""
 
     x: Floats
     y: Floats
@@ -112,20 +107,10 @@ def _place_alone(
         at += width[label] + 1.5
 
 
-def plot_structure(structure: Structure, ax: Any = None) -> Any:
-    """Plot a forest into `ax`, or into a new figure of suitable size."""
-    if ax is None:
-        ax = figure_of([structure], "plot", pyplot=True)[1][0]
-    plot_structures([structure], [None], [ax])
-    return ax
-
-
 def _plot_forest(ax: Any, structure: Structure) -> None:
     layout = layout_of(structure)
     for parent, child in structure.edges:
-        style = _edge_style(structure.couplings[child])
-        style["linewidth"] = _line_width(structure.gains, child)
-        _draw_edge(ax, layout, parent, child, style)
+        _draw_edge(ax, layout, parent, child, _edge_style(structure, child))
     for label in range(structure.n_labels):
         _draw_label(ax, structure, layout, label)
     ax.set_xlim(-1.0, float((layout.x + layout.width).max()) + 1.0)
@@ -133,19 +118,22 @@ def _plot_forest(ax: Any, structure: Structure) -> None:
     ax.set_axis_off()
 
 
-def _edge_style(coupling: float) -> dict[str, Any]:
+def _edge_style(structure: Structure, child: int) -> dict[str, Any]:
+    coupling, gains, linewidth = structure.couplings[child], structure.gains, 1.2
+    largest = np.nanmax(gains) if np.isfinite(gains).any() else 0.0
+    if largest > 0:
+        linewidth = float(0.8 + 3.2 * np.sqrt(max(0.0, gains[child]) / largest))
     if np.isnan(coupling):
-        return {"color": EDGE, "linestyle": "-"}
-    return dict(_LESS if coupling < 0 else _MORE)
+        return {"color": EDGE, "linestyle": "-", "linewidth": linewidth}
+    return {**(_LESS if coupling < 0 else _MORE), "linewidth": linewidth}
 
 
 def _need_legend(structures: Sequence[Structure]) -> bool:
-    """Whether some edge says that labels are more, or less, likely together."""
     return any(np.isfinite(s.couplings[child]) for s in structures for _, child in s.edges)
 
 
 def _draw_legend(ax: Any) -> None:
-    """Say below a forest what its lines mean."""
+    """Draw the legend below a forest."""
     from matplotlib.lines import Line2D
 
     low, high = ax.get_ylim()
@@ -208,13 +196,6 @@ def _draw_edge(ax: Any, layout: Layout, parent: int, child: int, style: dict[str
     x = np.concatenate([[left], bend + (right - bend) * across])
     y = np.concatenate([[0.0], smooth]) * (layout.y[child] - layout.y[parent]) + layout.y[parent]
     ax.plot(x, y, solid_capstyle="butt", zorder=1, **style)
-
-
-def _line_width(gains: Floats, child: int) -> float:
-    largest = np.nanmax(gains) if np.isfinite(gains).any() else 0.0
-    if not largest > 0:
-        return 1.2
-    return float(0.8 + 3.2 * np.sqrt(max(0.0, gains[child]) / largest))
 
 
 def _draw_label(ax: Any, structure: Structure, layout: Layout, label: int) -> None:
@@ -362,20 +343,15 @@ class Structure:
         return shown + ([f"(gain {_shown(gain)})"] if np.isfinite(gain) else [])
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the forest from left to right; lines are thicker for edges of larger gain.
+        """Plot the forest from left to right into `ax`, or into a new figure of suitable size.
 
-        Dashed and orange lines mean that the parent makes the label less likely.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw into; by default those of a new figure, large enough for all names.
-
-        Returns
-        -------
-        matplotlib Axes
+        Edges of larger gain are thicker. Dashed and orange lines mean that the parent makes the
+        label less likely. Returns the Axes.
         """
-        return plot_structure(self, ax)
+        if ax is None:
+            ax = figure_of([self], "plot", pyplot=True)[1][0]
+        plot_structures([self], [None], [ax])
+        return ax
 
     def to_networkx(self) -> Any:
         """Return a ``networkx.DiGraph``: nodes are label positions with their name as `label`.
@@ -398,13 +374,7 @@ class Structure:
         return graph
 
     def to_dot(self, title: str | None = None) -> str:
-        """Return the forest in Graphviz's DOT language.
-
-        Parameters
-        ----------
-        title : str, optional
-            Shown above the graph.
-        """
+        """Return the forest in Graphviz's DOT language, with a title above the graph if given."""
         lines = ["digraph labels {"]
         if title is not None:
             lines.append(f"  label={_quoted(title)}; labelloc=t;")

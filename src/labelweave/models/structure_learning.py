@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import check_cv
 
-from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
+from labelweave._common.arrays import Floats, Indices, Mask, Positions
 from labelweave._common.checks import check_label, check_whole_number
 from labelweave._common.folds import assign_folds
 from labelweave.logistic.conditionals import LabelGraph
@@ -26,10 +25,9 @@ from labelweave.models.structure import Structure
 
 
 def maximum_branching(pair: ArrayLike, alone: ArrayLike) -> Indices:
-    """Return the parents in the forest of maximum total weight.
+    """Return the parents in the forest of maximum total weight, in O(L²) time and memory.
 
-    Takes O(L²) time and memory. Ties are broken deterministically; a label that gains nothing from
-    a parent has none.
+    Ties are broken deterministically; a label that gains nothing from a parent has none.
     """
     graph = _Contraction(_with_root(pair, alone))
     for place in range(1, graph.n_places):
@@ -56,8 +54,8 @@ class _Contraction:
     """A dense graph in which cycles of best incoming edges are contracted as they appear.
 
     Place 0 of the matrix is the virtual root, place i + 1 is label i. A contracted cycle becomes a
-    new node at the place of one of its members, and the members' other places fall empty. A
-    contraction costs O(L) per member and removes all but one of them: O(L²) in total.
+    new node at the place of one of its members, and the other places fall empty. This costs O(L)
+    for each member that disappears: O(L²) in total.
     """
 
     def __init__(self, weights: Floats) -> None:
@@ -138,20 +136,13 @@ _LEAST_GAIN = 1e-6
 class TreeLearner:
     """Learns forests for one set of rows.
 
-    Attributes
-    ----------
-    rows : TrainingRows
-    label_names : tuple of str or None
-    screen : int, "auto" or None
-        As in `edge_weights`.
-    cv : int or (F, n) mask
-        Number of folds by which edges are weighed, 1 for a single split; or the rows that each
-        fold holds out.
+    Edges are weighed by `cv` folds, by a single split if that is 1, or by given folds: the mask of
+    the rows that each holds out, (F, n).
     """
 
     rows: TrainingRows
     label_names: tuple[str, ...] | None
-    screen: int | str | None = "auto"
+    screen: int | str | None = "auto"  # as in `edge_weights`
     cv: int | Mask = N_FOLDS
 
     def held_out(self) -> Mask:
@@ -228,16 +219,14 @@ class TreeLearner:
         return replace(self, cv=1)
 
     def learn_with(self, estimator: Any, n_jobs: int | None) -> Structure:
-        """Learn the best forest for a base classifier.
-
-        Every pair costs a fit per fold: with many labels, only the parents of largest gain under
-        logistic regression are tried.
-        """
+        """Learn the best forest for a base classifier."""
         n_labels = self.rows.n_labels
         held_out = self.held_out()
         if not self._can_weigh(held_out):
             return self._without_edges()
-        n_tried = _BASE_CANDIDATES if self.screen in (None, "auto") else int(str(self.screen))
+        # Every pair costs a fit per fold: of many parents only those of largest gain under logistic
+        # regression are tried.
+        n_tried = self.screen if isinstance(self.screen, int) else _BASE_CANDIDATES
         candidates = ~np.eye(n_labels, dtype=np.bool_)
         if n_labels - 1 > n_tried:
             linear = self.learn(PenaltyChoice(C=1.0, label_penalty=FIRST_LABEL_PENALTY))
@@ -278,7 +267,10 @@ def resolve_parents(structure: Any, n_labels: int, names: tuple[str, ...] | None
             f"structure must be 'learned', 'random' or the parents of the {n_labels} labels "
             f"(None for a root); got {structure!r}"
         )
-    parents = np.array([_position(parent, n_labels, names) for parent in given], dtype=np.int64)
+    parents = np.full(n_labels, -1, dtype=np.int64)
+    for label, parent in enumerate(given):
+        if parent is not None and not (isinstance(parent, Integral) and parent == -1):
+            parents[label] = check_label(parent, "structure", n_labels, names)
     reached = parents < 0
     for _ in range(n_labels):  # labels below a root are on no cycle
         reached = reached | ((parents >= 0) & reached[parents])
@@ -298,27 +290,8 @@ def random_parents(n_labels: int, random: np.random.Generator) -> Indices:
     return parents
 
 
-def _position(parent: Any, n_labels: int, names: tuple[str, ...] | None) -> int:
-    is_root = parent is None or (isinstance(parent, Integral) and parent == -1)
-    return -1 if is_root else check_label(parent, "structure", n_labels, names)
-
-
 def check_screen(screen: Any) -> int | str | None:
     """Return `screen` as `edge_weights` takes it."""
     if screen is None or (isinstance(screen, str) and screen == "auto"):
         return screen
     return check_whole_number(screen, "screen", otherwise="None, 'auto'")
-
-
-def held_out_rows(cv: Any, X: Any, labels: Labels) -> Mask:
-    """Return the rows that each split of scikit-learn's kind holds out, (F, n)."""
-    tests = [test for _, test in check_cv(cv).split(X, labels)]
-    held_out = np.zeros((len(tests), len(labels)), dtype=np.bool_)
-    for mask, test in zip(held_out, tests, strict=True):
-        try:
-            mask[test] = True
-        except IndexError as error:
-            raise ValueError(f"cv names rows that X does not have: {error}") from error
-    if not held_out.any(axis=1).all() or held_out.all(axis=1).any() or not tests:
-        raise ValueError("cv must have splits, each with rows to fit and rows to hold out")
-    return held_out

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.checks import check_whole_number
+from labelweave._common.folds import deal, has_splits
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,
@@ -27,7 +28,6 @@ from labelweave.models.structure_learning import (
     N_FOLDS,
     TreeLearner,
     check_screen,
-    held_out_rows,
     random_parents,
     resolve_parents,
 )
@@ -47,9 +47,7 @@ class TreeNetwork(MultiLabelClassifier):
         A classifier with ``predict_proba``, cloned and fitted once per label on the features and
         the parent, and for many pairs of labels to learn the structure. By default a logistic
         regression, fitted for all labels and pairs at once by the library's own engine.
-    C : float or "cv", default="cv"
-        Inverse strength of the features' L2 penalty, shared by all labels; "cv" chooses it by
-        cross-validated log-likelihood. Ignored if `estimator` is given.
+    C : see `ClassifierChain`
     label_penalty : float or "cv", default="cv"
         Penalty of the parent's coefficient relative to the features'; 1 in the preset "published".
     structure : "learned", "random", or sequence, default="learned"
@@ -62,38 +60,21 @@ class TreeNetwork(MultiLabelClassifier):
         The folds by which edges are weighed, each held out once; 1 holds out a third of the rows,
         as in ``TreeNetwork.preset("published")``. A model is fitted to all rows that a split does
         not hold out.
-    inference : "auto" or strategy, default="auto"
-        How to search for the most probable label vector; "auto" finds it in closed form.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
-        each label by its marginal probability.
-    n_jobs : int, optional
-        Number of threads (of processes, if `estimator` is given); -1 uses all cores. Results depend
-        neither on it nor on which rows are predicted together (with an `estimator`, up to the
-        rounding of its own arithmetic).
-    random_state : int, RandomState or None, default=None
-        Seeds the random structure, the folds and every unset `random_state` of `estimator`. None
-        means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen penalties and the number of edges.
+    inference : see `ClassifierChain`
+        "auto" finds the most probable label vector in closed form.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
     structure_ : Structure
         The parents, with the gain and the coupling of each edge; printed as text, drawn by
         ``plot()``.
-    conditionals_ : LinearConditionals or None
-        Weights, intercepts and couplings between labels; None if `estimator` is not linear.
-    estimators_ : list
-        The fitted classifiers, one per label; only with `estimator`.
-    C_, label_penalty_ : float
-        The penalties used; only without `estimator`.
+    conditionals_, estimators_, C_, label_penalty_ : see `ClassifierChain`
 
     Examples
     --------
-    >>> from labelweave.data.load import load_emotions
-    >>> from labelweave import TreeNetwork
-    >>> data = load_emotions()
+    >>> from labelweave import TreeNetwork, load
+    >>> data = load("emotions")
     >>> model = TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
@@ -115,8 +96,9 @@ class TreeNetwork(MultiLabelClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
-        learner = TreeLearner(rows, self._names(), check_screen(self.screen), self._cv(X, labels))
-        if self._has_splits():
+        cv = self._cv(X, labels, sample_weight)
+        learner = TreeLearner(rows, self._names(), check_screen(self.screen), cv)
+        if has_splits(self.cv):
             learner = learner.restricted(np.flatnonzero(rows.weight))
             rows, sample_weight = learner.rows, learner.rows.sample_weight
         known = self._known_structure(rows.seed)
@@ -129,33 +111,20 @@ class TreeNetwork(MultiLabelClassifier):
             self.structure_, chosen = learner.with_penalties(C, label_penalty)
         else:
             self.structure_, chosen = known, rows.penalties(known.graph(), C, label_penalty)
-        self.C_, self.label_penalty_ = chosen.C, chosen.label_penalty
         linear = rows.fitted([self.structure_.graph()], chosen)[0]
         self.conditionals_: LinearConditionals | None = linear
         self.structure_ = self.structure_.coupled(linear.coupling)
-        self._tell(
-            f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}, "
-            f"{len(self.structure_.edges)} edges"
-        )
+        self._keep_penalties(chosen, f"{len(self.structure_.edges)} edges")
 
-    def _has_splits(self) -> bool:
-        """Whether `cv` is a splitter or a list of splits."""
-        is_splitter = not isinstance(self.cv, str | type) and hasattr(self.cv, "split")
-        return is_splitter or isinstance(self.cv, list)
-
-    def _cv(self, X: Any, labels: Labels) -> int | Mask:
-        if not self._has_splits():
+    def _cv(self, X: Any, labels: Labels, sample_weight: Floats | None) -> int | Mask:
+        if not has_splits(self.cv):
             otherwise = "a splitter, a list of (train, test)"
             return check_whole_number(self.cv, "cv", otherwise=otherwise)
-        return held_out_rows(self.cv, X, labels)
-
-    def _weighted(  # type: ignore[override]
-        self, X: Any, labels: Labels, sample_weight: Any
-    ) -> tuple[Any, Labels, Floats | None]:
-        # A splitter counts the rows of weight zero, too.
-        if self._has_splits():
-            return X, labels, checked_weight(X, sample_weight)
-        return super()._weighted(X, labels, sample_weight)
+        folds = deal(self.cv, X, labels, sample_weight, self._seed())
+        held_out = np.zeros((len(folds), len(labels)), dtype=np.bool_)
+        for mask, fold in zip(held_out, folds, strict=True):
+            mask[fold.held_out] = True
+        return held_out
 
     def _known_structure(self, seed: int) -> Structure | None:
         """Return the given or random structure, or None if it has to be learned."""

@@ -20,7 +20,7 @@ IND_CMN, IND_SAMPLE = "bomc-ind-cmn(preset='published')", "bomc-ind-sample(prese
 OUR_CMN, OUR_SAMPLE = "bomc-cmn", "bomc-sample"
 OUR_IND_CMN, OUR_IND_SAMPLE = "bomc-ind-cmn", "bomc-ind-sample"
 PA_ONLINE, PA_BATCH, SVM = "pa-online", "pa-batch(C='scale')", "svm(C='scale')"
-LASVM = "lasvm(n_folds=3)"  # thresholds by three folds instead of five take half the time
+LASVM = "lasvm(cv=3)"  # thresholds by three folds instead of five take half the time
 #: The final model only, without the cross-validation that tunes thresholds.
 LASVM_ALONE, SVM_ALONE = "lasvm(decision='fixed')", "svm(C='scale',decision='fixed')"
 PA_ALONE = "pa-online(C='scale',decision='fixed')"
@@ -174,13 +174,9 @@ def _splits(
     )
 
 
-def _line(method: str, sizes: Sequence[int], values: Floats) -> Series:
-    return Series(
-        NAMES[method],
-        tuple(sizes),
-        tuple(values.mean(axis=0).tolist()),
-        error=tuple(values.std(axis=0).tolist()),
-    )
+def _line(name: str, sizes: Sequence[int], values: Floats) -> Series:
+    mean, spread = values.mean(axis=0), values.std(axis=0)
+    return Series(name, tuple(sizes), tuple(mean.tolist()), error=tuple(spread.tolist()))
 
 
 def _score(values: Floats, strong: bool = False) -> Cell:
@@ -223,7 +219,7 @@ def _learning_curves(results: Results, data: str) -> list[Block]:
             _ON_ROWS,
             "macro F1",
             tuple(
-                _line(m, _sizes(results, data), _splits(results, data, m, "f1_macro"))
+                _line(NAMES[m], _sizes(results, data), _splits(results, data, m, "f1_macro"))
                 for m in chosen
             ),
             x_log=True,
@@ -309,8 +305,7 @@ def _coupling(results: Results, data: str) -> list[Block]:
             (f"{name}, split {k + 1}", *(f"{gain:+.1f}" for gain in split))
             for k, split in enumerate(gains)
         ]
-        spread = tuple(gains.std(axis=0).tolist())
-        lines.append(Series(name, tuple(sizes), tuple(gains.mean(axis=0).tolist()), error=spread))
+        lines.append(_line(name, sizes, gains))
     if not pairs:
         return []
     title = f"{data}: macro F1 of BOMC_CMN over BOMC_IND_CMN, %"
@@ -330,7 +325,7 @@ def _training_time(results: Results, data: str) -> list[Block]:
         median = np.median(seconds, axis=0)
         cells = ("–" if np.isnan(value) else f"{value:.2f}" for value in median)
         rows.append((NAMES[method], *cells, f"{growth(sizes, median):.2f}"))
-        lines.append(_line(method, sizes, seconds))
+        lines.append(_line(NAMES[method], sizes, seconds))
     if not rows:
         return []
     note = "Median over the splits, one thread, final model only: no tuning by cross-validation."

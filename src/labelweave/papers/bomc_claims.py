@@ -2,7 +2,7 @@
 
 A figure is a mean over the splits of macro F1 on rcv1. "Most of the time" and "usually" mean at
 more than half of the numbers of training documents; with at least one of them, a claim holds
-partly. Other tolerances are said below.
+partly. The constants below are the other tolerances.
 """
 
 from __future__ import annotations
@@ -57,18 +57,20 @@ _CLOSE, _ROUGHLY = 0.944, 0.9
 _VERY_POORLY = 0.25
 # "Much more confident": a tenth of the variance.
 _MUCH_SURER = 10.0
-# "Linear": an exponent of the time from one to the other; LaSVM's is to be higher.
+# "Linear": the exponent of the time is in this range; LaSVM's has to be higher.
 _LINEAR = (0.8, 1.2)
 # "A factor of 2-3", rounded.
 _FACTOR = (1.5, 3.5)
-# "Slower" if so on at least this share of the splits.
+# "Slower": on at least this share of the splits.
 _CONSISTENT = 0.8
 # "Settled": messages change by less, relative to their size.
 _SETTLED = 1e-3
 
+_JUDGES: dict[int, Judge] = {}
 
-def _needs(measurement: str, *methods: str) -> Callable[[Judge], Judge]:
-    """Make a claim untestable unless every method was measured on rcv1."""
+
+def _claim(number: int, measurement: str, *methods: str) -> Callable[[Judge], Judge]:
+    """Register the judge of a claim, untestable unless every method was measured on rcv1."""
 
     def decorate(judge: Judge) -> Judge:
         def judge_or_not(results: Results) -> Judgement:
@@ -78,6 +80,7 @@ def _needs(measurement: str, *methods: str) -> Callable[[Judge], Judge]:
             names = ", ".join(dict.fromkeys(NAMES[m] for m in missing))
             return Judgement("not testable", "", f"no results on {DATA} of {names}")
 
+        _JUDGES[number] = judge_or_not
         return judge_or_not
 
     return decorate
@@ -120,7 +123,7 @@ def _at_sizes(holds: Mask) -> str:
 # Quality: which learner, decision rule, threshold and heuristic is better
 
 
-@_needs("stream", CMN, *_RIVALS)
+@_claim(29, "stream", CMN, *_RIVALS)
 def _best_online(results: Results) -> Judgement:
     cmn, rivals = _curve(results, CMN), _best(results, _RIVALS)
     measured = f"BOMC_CMN {_listed(cmn)}; best rival {_listed(rivals)}"
@@ -128,7 +131,7 @@ def _best_online(results: Results) -> Judgement:
     return Judgement(_mostly(cmn > rivals), measured, f"highest {_at_sizes(cmn > rivals)}")
 
 
-@_needs("stream", CMN, SAMPLE, *_RIVALS)
+@_claim(30, "stream", CMN, SAMPLE, *_RIVALS)
 def _sample_competitive(results: Results) -> Judgement:
     sample, cmn, rivals = _curve(results, SAMPLE), _curve(results, CMN), _best(results, _RIVALS)
     inferior, competitive = sample < cmn, sample > rivals - _COMPETITIVE
@@ -138,14 +141,14 @@ def _sample_competitive(results: Results) -> Judgement:
     return Judgement(outcome, f"{_listed(sample)}; BOMC_CMN {_listed(cmn)}", reason)
 
 
-@_needs("stream", SVM, CMN, SAMPLE, *_RIVALS)
+@_claim(31, "stream", SVM, CMN, SAMPLE, *_RIVALS)
 def _batch_best(results: Results) -> Judgement:
     svm, others = _curve(results, SVM), _best(results, (CMN, SAMPLE, *_RIVALS))
     measured = f"SVM_Batch {_listed(svm)}; best of the others {_listed(others)}"
     return Judgement(_mostly(svm > others), measured, f"highest {_at_sizes(svm > others)}")
 
 
-@_needs("in_parts", CMN)
+@_claim(32, "in_parts", CMN)
 def _large_test_sets(results: Results) -> Judgement:
     whole, parts, rows = (
         results.mean("in_parts", DATA, CMN, name)
@@ -157,9 +160,9 @@ def _large_test_sets(results: Results) -> Judgement:
     return Judgement(_held(gain >= _SIGNIFICANT), measured, reason)
 
 
-@_needs("stream", CMN, IND_CMN, NARROW_CMN)
+@_claim(33, "stream", CMN, IND_CMN, NARROW_CMN)
 def _independent_on_topics(results: Results) -> Judgement:
-    # Of the two halves of the claim, only the one on topics is testable, for two priors of biases.
+    # Only the half of the claim on topics is testable; it is judged for two priors of biases.
     coupled = _curve(results, CMN)
     wide, narrow = _curve(results, IND_CMN), _curve(results, NARROW_CMN)
     measured = f"topics: coupled {_listed(coupled)}; independent, local biases N(0, 10⁴) "
@@ -176,7 +179,7 @@ def _independent_on_topics(results: Results) -> Judgement:
     return Judgement("partly" if holds else "not reproduced", measured, reason)
 
 
-@_needs("expected_f1", SAMPLE)
+@_claim(34, "expected_f1", SAMPLE)
 def _thresholds_close(results: Results) -> Judgement:
     def total(name: str, method: str = SAMPLE) -> float:
         return results.mean("expected_f1", DATA, method, name)
@@ -192,7 +195,7 @@ def _thresholds_close(results: Results) -> Judgement:
     return Judgement("partly" if roughly else _held(share >= _CLOSE), measured, reason)
 
 
-@_needs("stream", *SAMPLES.values())
+@_claim(35, "stream", *SAMPLES.values())
 def _five_samples_enough(results: Results) -> Judgement:
     five, *more = (_curve(results, method) for method in SAMPLES.values())
     gain = max(float(np.nanmean(other - five)) for other in more)
@@ -201,18 +204,18 @@ def _five_samples_enough(results: Results) -> Judgement:
     return Judgement(_held(gain < _NO_GAIN), "; ".join(curves), reason)
 
 
-@_needs("stream", *HEURISTICS, *HEURISTICS.values())
+@_claim(36, "stream", *HEURISTICS, *HEURISTICS.values())
 def _poor_without_heuristic(results: Results) -> Judgement:
     pairs = {m: (_curve(results, m), _curve(results, bare)) for m, bare in HEURISTICS.items()}
     losses = np.array([1 - bare / tuned for tuned, bare in pairs.values()])
-    # A method that was not run at a size does not count there.
+    # Methods that were not run at a size do not count there.
     poor = np.asarray((np.isnan(losses) | (losses >= _VERY_POORLY)).all(axis=0))
     curves = (f"{NAMES[HEURISTICS[m]]} {_listed(bare)}" for m, (_, bare) in pairs.items())
     reason = f"all lose at least {_VERY_POORLY:.0%} {_at_sizes(poor)}"
     return Judgement(_mostly(poor), "; ".join(curves), reason)
 
 
-@_needs("stream", PA_ONLINE, PA_BATCH, CMN, SAMPLE, LASVM, SVM)
+@_claim(41, "stream", PA_ONLINE, PA_BATCH, CMN, SAMPLE, LASVM, SVM)
 def _passive_aggressive_worst(results: Results) -> Judgement:
     best = _best(results, (PA_ONLINE, PA_BATCH))
     others = np.nanmin([_curve(results, method) for method in (CMN, SAMPLE, LASVM, SVM)], axis=0)
@@ -221,7 +224,7 @@ def _passive_aggressive_worst(results: Results) -> Judgement:
     return Judgement(_mostly(best < others), measured, f"both worse {_at_sizes(best < others)}")
 
 
-@_needs("stream", LASVM, CMN)
+@_claim(42, "stream", LASVM, CMN)
 def _lasvm_competitive(results: Results) -> Judgement:
     known = ~np.isnan(_curve(results, LASVM))
     lasvm, cmn = _curve(results, LASVM)[known], _curve(results, CMN)[known]
@@ -231,7 +234,7 @@ def _lasvm_competitive(results: Results) -> Judgement:
     return Judgement(outcome, f"LaSVM {_listed(lasvm)}; BOMC_CMN {_listed(cmn)}", reason)
 
 
-@_needs("bias_variance", CMN, IND_CMN)
+@_claim(43, "bias_variance", CMN, IND_CMN)
 def _global_bias_surer(results: Results) -> Judgement:
     one, local = (
         results.mean("bias_variance", DATA, method, "variance") for method in (CMN, IND_CMN)
@@ -241,7 +244,7 @@ def _global_bias_surer(results: Results) -> Judgement:
     return Judgement(_held(local >= _MUCH_SURER * one), measured, reason)
 
 
-@_needs("stream", SVM, SVM_WEIGHTED)
+@_claim(44, "stream", SVM, SVM_WEIGHTED)
 def _thresholds_better_than_weights(results: Results) -> Judgement:
     tuned, weighted = _curve(results, SVM), _curve(results, SVM_WEIGHTED)
     measured = f"SVM_Batch {_listed(tuned)}; classes weighted {_listed(weighted)}"
@@ -256,7 +259,7 @@ def _median_seconds(results: Results, method: str, size: int = SIZES[-1]) -> flo
     return float(np.median(results.values("training_time", DATA, method, f"fit_seconds@{size}")))
 
 
-@_needs("training_time", CMN, IND_CMN, PA_ALONE, SVM_ALONE, LASVM_ALONE)
+@_claim(37, "training_time", CMN, IND_CMN, PA_ALONE, SVM_ALONE, LASVM_ALONE)
 def _linear_time(results: Results) -> Judgement:
     exponents = {
         method: growth(SIZES, np.array([_median_seconds(results, method, size) for size in SIZES]))
@@ -270,7 +273,7 @@ def _linear_time(results: Results) -> Judgement:
     return Judgement(_both(linear, lasvm > most), f"{measured}, LaSVM {lasvm:.2f}", reason)
 
 
-@_needs("training_time", CMN, IND_CMN)
+@_claim(38, "training_time", CMN, IND_CMN)
 def _independent_slower(results: Results) -> Judgement:
     name = f"fit_seconds@{SIZES[-1]}"
     independent, coupled = results.paired("training_time", DATA, (IND_CMN, CMN), name)
@@ -281,7 +284,7 @@ def _independent_slower(results: Results) -> Judgement:
     return Judgement(_held(slower.mean() >= _CONSISTENT), measured, reason)
 
 
-@_needs("training_time", CMN, PA_ALONE, SVM_ALONE)
+@_claim(39, "training_time", CMN, PA_ALONE, SVM_ALONE)
 def _peers_faster(results: Results) -> Judgement:
     bomc, pa, svm = (_median_seconds(results, method) for method in (CMN, PA_ALONE, SVM_ALONE))
     least, most = _FACTOR
@@ -292,9 +295,9 @@ def _peers_faster(results: Results) -> Judgement:
     return Judgement(outcome, measured, reason)
 
 
-@_needs("message_changes", CMN)
+@_claim(40, "message_changes", CMN)
 def _messages_settle(results: Results) -> Judgement:
-    # The claim is judged by the change that the third iteration itself still makes.
+    # The claim is judged by the change in the third iteration.
     learned = results.select("message_changes", DATA, CMN)[0].task.settings["learned"]
     third = {
         kind: np.array(
@@ -305,7 +308,7 @@ def _messages_settle(results: Results) -> Judgement:
         )
         for kind in ("mean", "variance")
     }
-    # A stage stands for the documents up to the next one, which change messages less.
+    # A stage stands for all documents up to the next stage, which change messages less.
     documents = np.diff([*learned, SIZES[-1]])
     average = {kind: np.average(changes, weights=documents) for kind, changes in third.items()}
     measured = ", ".join(f"{kind} {value:.1e}" for kind, value in average.items())
@@ -323,31 +326,12 @@ def _settled_from(learned: Sequence[int], changes: Floats) -> str:
     )
 
 
-_STATED: dict[int, Judge] = {
-    29: _best_online,
-    30: _sample_competitive,
-    31: _batch_best,
-    32: _large_test_sets,
-    33: _independent_on_topics,
-    34: _thresholds_close,
-    35: _five_samples_enough,
-    36: _poor_without_heuristic,
-    37: _linear_time,
-    38: _independent_slower,
-    39: _peers_faster,
-    40: _messages_settle,
-    41: _passive_aggressive_worst,
-    42: _lasvm_competitive,
-    43: _global_bias_surer,
-    44: _thresholds_better_than_weights,
-}
-
 PLAN = Plan(
     name="bomc",
     title=PAPER["title"],
     experiments=EXPERIMENTS,
     quick=QUICK,
     show=show,
-    claims=stated_claims(PAPER, _STATED),
+    claims=stated_claims(PAPER, _JUDGES),
     deviations=tuple(PAPER["deviations"]),
 )

@@ -347,7 +347,7 @@ def _wins(rival: str, results: Results) -> Judgement:
     reason = f"not counted: {', '.join(alone)}, where MC is one tree" if alone else ""
     wins, total = counts[0], sum(counts)
     wanted, n_published = _PAPER["wins"][rival]
-    # One data set less than published is a matter of chance; of fewer, the same share is wanted.
+    # One win less than published is a matter of chance; fewer data sets need the same share.
     enough = wanted - 1 if total == n_published else math.ceil(wanted / n_published * total)
     few = _too_few(total, n_published, measured)
     return few or Judgement(judged_by_share(min(wins, enough), enough), measured, reason)
@@ -544,8 +544,7 @@ _STATED: dict[int, Judge] = {
 PLAN = Plan(
     name="mc",
     title=_PAPER["title"],
-    # Twenty trees, added one at a time, take a minute and more: a few of the ten folds draw the
-    # figure.
+    # Adding twenty trees one at a time takes over a minute, so the figure has few folds.
     experiments=(
         _tables(DATA, PUBLISHED, 10, _PUBLISHED_SCALE),
         _tables(DATA, OURS, 10, _OUR_SCALE),

@@ -67,7 +67,7 @@ def random_split(task: Task, data: Dataset) -> tuple[Dataset, Dataset]:
 def first_rows(train: Dataset, test: Dataset, size: int) -> tuple[Dataset, Dataset]:
     """Return the first `size` training rows and the test rows, dense features standardised.
 
-    The scale is that of the rows a learner sees. Sparse features stay as they are.
+    The scale is computed from the rows that a learner sees.
     """
     if size > train.n_rows:
         raise ValueError(f"size must be at most {train.n_rows}, the training rows; got {size}")
@@ -81,8 +81,7 @@ def first_rows(train: Dataset, test: Dataset, size: int) -> tuple[Dataset, Datas
 def scaled(estimator: Any, X: Any, scale: Any) -> Any:
     """Return an estimator behind the scaling of its features that a task asks for.
 
-    "minmax" puts dense features into [0, 1], by the training rows, and leaves sparse ones as they
-    are; other values are those of `labelweave.models.methods.with_preprocessing`.
+    "minmax" puts dense features into [0, 1]; other values are those of `with_preprocessing`.
     """
     if scale == "minmax":
         return estimator if issparse(X) else make_pipeline(MinMaxScaler(), estimator)
@@ -124,10 +123,7 @@ def fold(task: Task, data: Dataset, fit: SharedFit | None = None) -> Values:
 
 
 def shared_key(task: Task) -> Hashable | None:
-    """Return a key of the fit, the same for tasks whose methods differ in prediction only.
-
-    None if no other task can share the fit.
-    """
+    """Return a key of the fit, the same for tasks that can share it; None if none can."""
     if task.measurement != "fold":
         return None
     try:
@@ -224,10 +220,7 @@ def map_agreement(task: Task, data: Dataset) -> Values:
     candidates = [joint.log_prob(tree.mode().labels) for tree in joint.components]
     found: Floats = np.max(candidates, axis=0)
     same = found >= mode.log_prob - 1e-9
-    return {
-        "agreement": float(same[mode.optimal].mean()),
-        "proven": float(mode.optimal.mean()),
-    }
+    return {"agreement": float(same[mode.optimal].mean()), "proven": float(mode.optimal.mean())}
 
 
 def _mixture(task: Task, train: Dataset, **parameters: Any) -> Any:

@@ -17,22 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """One measurement of one method on one part of a data set.
+    """One measurement of one method, such as ``"mc(preset='published')"``, on a data set.
 
-    Parameters
-    ----------
-    measurement : str
-        Name of the measurement.
-    data : str
-        Name of the data set; ``"rcv1subset1 top:10"`` keeps its ten most common labels.
-    method : str
-        Specification of the method, such as ``"mc(preset='published')"``.
-    fold : int
-        Index of the fold, or of the random split.
-    seed : int
-        Seed of the folds and of the method.
-    settings : dict
-        Settings of the measurement.
+    The data set ``"rcv1subset1 top:10"`` is rcv1subset1 with its ten most common labels. `fold` is
+    the fold or random split, `seed` that of the folds and of the method.
     """
 
     measurement: str
@@ -59,24 +47,9 @@ class Task:
 class Experiment:
     """A grid of tasks: every method on every data set, fold by fold.
 
-    Parameters
-    ----------
-    name : str
-        Name for ``--only``, such as "tables" or "figure-3".
-    measurement : str
-        Name of the measurement.
-    data, methods : tuple of str
-        Data sets and methods.
-    n_folds : int
-        Number of folds or splits.
-    settings : mapping
-        Settings of the measurement.
-    omitted : mapping
-        Why a method is not run on a data set, by ``(data, method)``.
-    repeated : bool
-        Whether ``--seeds`` repeats the experiment; otherwise only seed 0 is run.
-    shows : tuple of str
-        The paper's tables and figures that it measures, further names for ``--only``.
+    It is run by its `name` for ``--only``, such as "tables" or "figure-3", or by the tables and
+    figures that it `shows`. `omitted` has the reason why a method is not run on a data set, by
+    ``(data, method)``. An experiment that is not `repeated` is run with seed 0 only.
     """
 
     name: str
@@ -143,20 +116,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Plan:
-    """The reproduction of one paper.
+    """The reproduction of one paper, which has a short `name` on the command line.
 
-    Parameters
-    ----------
-    name, title : str
-        Short name on the command line; title of the paper.
-    experiments, quick : tuple of Experiment
-        All experiments; a small subset on bundled data for ``--quick``.
-    show : callable
-        Returns the sections of the report that show the results.
-    claims : tuple of Claim
-        The claims.
-    deviations : tuple of str
-        How data and protocol differ from the paper.
+    ``--quick`` runs the experiments `quick` on bundled data. `show` returns the sections of the
+    report that show the results, `deviations` say how data and protocol differ from the paper.
     """
 
     name: str

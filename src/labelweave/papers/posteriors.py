@@ -95,10 +95,7 @@ def message_changes(task: Task, data: Dataset) -> Values:
 
 
 def bias_variance(task: Task, data: Dataset) -> Values:
-    """Return how certain BOMC is of its biases: the mean posterior variance.
-
-    Settings: ``size``, the number of training rows.
-    """
+    """Return the mean posterior variance of BOMC's biases; ``size`` training rows."""
     train, _ = first_rows(*random_split(task, data), task.settings["size"])
     model = _fitted(task, train.X, train.Y)
     return {"variance": float(np.mean(model.bias_variance_))}

@@ -31,7 +31,7 @@ from labelweave.data import Dataset
 from labelweave.evaluation.tasks import Kept, SharedFit, keeping, run_tasks
 from labelweave.papers import bomc_claims, mc, measurements, p2cg, posteriors
 from labelweave.papers.measurements import data_hash, load_data, shared_key
-from labelweave.papers.plan import Experiment, Plan, Task, tasks_of
+from labelweave.papers.plan import Claim, Experiment, Plan, Task, tasks_of
 from labelweave.papers.results import COLUMNS, Record, Results, result_lines
 from labelweave.report.comparison import command_paragraph
 from labelweave.report.document import (
@@ -46,8 +46,6 @@ from labelweave.report.document import (
     write_document,
 )
 from labelweave.versions import code_version, environment, library_versions
-
-__all__ = ["reproduce"]
 
 #: The papers by name.
 PAPERS: dict[str, Plan] = {plan.name: plan for plan in (p2cg.PLAN, mc.PLAN, bomc_claims.PLAN)}
@@ -72,18 +70,11 @@ _TIMED = ("enumeration", "training_time")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The outcome of a run.
+    """The outcome of a run: the report, and what is missing in it.
 
-    Parameters
-    ----------
-    document : Document
-        The report.
-    failures : tuple of str
-        The tasks that failed, one line each; the next run tries them again.
-    left_out : tuple of str
-        Data sets that are not on this machine, and how to get them.
-    n_tasks : int
-        Number of tasks, including those of earlier runs.
+    `failures` are the tasks that failed, one line each; the next run tries them again. `left_out`
+    are data sets that are not on this machine, and how to get them. `n_tasks` includes the tasks of
+    earlier runs.
     """
 
     document: Document
@@ -118,7 +109,8 @@ def reproduce(
 
     Results are kept in ``folder/results.jsonl``: a run that was stopped continues where it was, and
     results of other settings, data or versions of the code are not used. The report is written to
-    ``report.html``, ``report.md`` and ``report.tex``, all values to ``values.csv``.
+    ``report.html``, ``report.md`` and ``report.tex``, all values to ``values.csv``; it is the
+    `document` of the result, whose `failures` and `left_out` list what is missing.
 
     Parameters
     ----------
@@ -138,25 +130,16 @@ def reproduce(
         Where to run instead, such as the workers of a cluster (:mod:`labelweave.distributed`).
         Measurements of time stay on this machine.
     progress : callable, optional
-        Called after each task that is measured, with an object that has the `record` of the task,
-        the numbers of tasks `done` and in `total`, and an estimate of the `seconds_left`.
+        Called after each measured task with its `record`, the numbers of tasks `done` and in
+        `total`, and an estimate of the `seconds_left`, as attributes of an object.
     command : str
         The command that repeats the run, for the report.
-
-    Returns
-    -------
-    Reproduction
-        The report is its `document`; `failures` and `left_out` list the missing results.
 
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> from labelweave.papers import reproduce
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = reproduce("bomc", folder, quick=True, only=["biases"], n_jobs=1)
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['report.html', 'report.md', 'report.tex', 'results.jsonl', 'values.csv']
     >>> found.n_tasks, found.failures
     (8, ())
     """
@@ -262,10 +245,13 @@ def run(
 def _measured(
     tasks: Mapping[str, Task], kept: Kept[Record], engine: Engine
 ) -> Iterator[tuple[str, Record]]:
+    def lost(task: Task, failure: Lost) -> Record:
+        return Record(task, {}, 0.0, failure.reason)
+
     for timed, where in ((False, engine), (True, JoblibEngine(1))):
         some = {k: task for k, task in tasks.items() if (task.measurement in _TIMED) == timed}
         call = _calls_on(where)
-        yield from run_tasks(some, kept, where, shared=shared_key, call=call, lost=_failed)
+        yield from run_tasks(some, kept, where, shared=shared_key, call=call, lost=lost)
 
 
 def _calls_on(engine: Engine) -> Callable[[Sequence[Task]], Call]:
@@ -297,10 +283,6 @@ def _measure(task: Task, data: Dataset, fit: SharedFit) -> Record:
     except Exception as error:
         values, reason = {}, Lost.by(str(task), error).reason
     return Record(task, values, time.perf_counter() - start, reason)
-
-
-def _failed(task: Task, lost: Lost) -> Record:
-    return Record(task, {}, 0.0, lost.reason)
 
 
 def _seconds_left(finished: Iterable[Record], missing: Collection[Task], n_workers: int) -> float:
@@ -346,18 +328,13 @@ def reproduction_document(
 
 def verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
     """Judge the claims of a paper by its results."""
-    judged = [(claim, claim.judge(results)) for claim in plan.claims]
-    return tuple(
-        Verdict(
-            str(claim.number),
-            claim.text,
-            found.outcome,
-            claim.published,
-            found.measured,
-            found.reason,
-        )
-        for claim, found in judged
-    )
+
+    def verdict(claim: Claim) -> Verdict:
+        found = claim.judge(results)
+        stated = str(claim.number), claim.text
+        return Verdict(*stated, found.outcome, claim.published, found.measured, found.reason)
+
+    return tuple(map(verdict, plan.claims))
 
 
 def _of_paper(plan: Plan, section: Section) -> Section:

@@ -39,11 +39,11 @@ class Record:
 
 def result_lines(folder: Path) -> KeyedLines[Record]:
     """Return the file of results in a folder: one line for each finished task."""
-    return KeyedLines(folder / "results.jsonl", asdict, _record)
 
+    def record(content: dict[str, Any]) -> Record:
+        return Record(**content | {"task": Task(**content["task"])})
 
-def _record(content: dict[str, Any]) -> Record:
-    return Record(**content | {"task": Task(**content["task"])})
+    return KeyedLines(folder / "results.jsonl", asdict, record)
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,7 @@ class Results:
         return np.array([first[key] for key in common]), np.array([second[key] for key in common])
 
     def compare(self, data: str, method: str, rival: str, metric: str) -> Standing | None:
-        """Compare two methods by paired t-tests over the folds, one per seed; the majority counts.
-
-        None if there are no scores to compare, or fewer than five folds.
-        """
+        """Compare two methods by most of their paired t-tests, one per seed; None if untested."""
         higher = METRICS[metric].higher_is_better
         seeds = sorted({record.task.seed for record in self.select("fold", data, method)})
         pairs = [self.paired("fold", data, (method, rival), metric, seed) for seed in seeds]
@@ -210,25 +207,11 @@ def score_table(
     reference: str = "",
     note: str = "",
 ) -> Table:
-    """Return a table of one metric: a row per data set, a column per method.
+    """Return a table of one metric of the folds: a row per data set, a column per method.
 
-    Parameters
-    ----------
-    title : str
-        Caption.
-    results : Results
-        Results of the measurement ``fold``.
-    metric : str
-        Name of the metric.
-    methods : mapping
-        Specifications of the methods by heading.
-    published : mapping, optional
-        Published figures by data set and heading, in a row below the measured ones.
-    reference : str
-        Heading of the method to which the marks refer: where it is significantly better (●) or
-        worse (○) than the other.
-    note : str
-        A note below the table.
+    `methods` are specifications by heading. Published figures, by data set and heading, stand below
+    the measured ones. Marks say where the method of the heading `reference` is significantly better
+    (●) or worse (○) than the other.
     """
     rows: list[tuple[Cell | str, ...]] = []
     for data in results.data("fold"):

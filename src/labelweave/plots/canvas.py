@@ -1,9 +1,9 @@
-"""Axes to draw into, the labels that a display shows, and what displays ask of a fitted model."""
+"""Axes to draw into, the labels that a display shows, and facts about fitted models."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,35 +15,21 @@ from labelweave._common.pipelines import inside
 from labelweave.joint import JointDistribution
 from labelweave.models.predictions import predict_joint
 
-__all__ = [
-    "Display",
-    "choose_labels",
-    "display_labels",
-    "draw_line",
-    "joint_of",
-    "label_matrix",
-    "model_names",
-    "names_of",
-    "shortened",
-    "tidy",
-]
-
 # Seven markers and eight colours, so that 56 curves differ in one or the other.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _MOST_WITH_MARKERS = 30
 
 
-class Display:
-    """The base of all displays: it keeps the Axes that they were drawn into, and the figure.
+class LabelChoice(TypedDict, total=False):
+    """Options of ``plot`` that methods of displays pass on: which labels to draw, and where."""
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The first, or only, panel.
-    axes_ : list of matplotlib Axes
-        All panels.
-    figure_ : matplotlib Figure
-    """
+    ax: Any
+    labels: Sequence[int | str] | None
+    max_labels: int
+
+
+class Display:
+    """The base of all displays: it keeps the Axes that they were drawn into, and the figure."""
 
     ax_: Any  # matplotlib is imported only when something is drawn
     axes_: list[Any]
@@ -77,6 +63,19 @@ class Display:
             raise ValueError(f"ax must be {wanted}; got {len(given)}")
         return self._keep(given)
 
+    def _bars(
+        self, ax: Any, width: float, lengths: Floats, colours: Any, names: Sequence[str]
+    ) -> Any:
+        """Draw a horizontal bar for each name, from above, and return the panel."""
+        place = np.arange(len(names))
+        (panel,) = self._panels(ax, 1, (width, 0.26 * len(names) + 1.1))
+        tidy(panel)
+        panel.barh(place, lengths, height=0.72, color=colours, zorder=2)
+        panel.set_yticks(place, names)
+        panel.set_ylim(len(names) - 0.4, -0.6)
+        panel.grid(visible=False, axis="y")
+        return panel
+
     def _keep(self, panels: Iterable[Any]) -> list[Any]:
         self.axes_ = list(panels)
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
@@ -102,10 +101,7 @@ def draw_line(
     linestyle: str = "-",
     error: ArrayLike = (),
 ) -> Any:
-    """Draw a curve, and return its handle for a legend; the look says which colour and marker.
-
-    The markers of dashed curves are hollow.
-    """
+    """Draw a curve of a look (colour and marker), hollow if dashed; return its legend handle."""
     marker = _MARKERS[look % len(_MARKERS)] if len(x) <= _MOST_WITH_MARKERS else ""
     colour = COLOURS[look % len(COLOURS)]
     style = {"color": colour, "marker": marker, "markersize": 5, "linestyle": linestyle}

@@ -14,8 +14,6 @@ from labelweave.evaluation import Comparison
 from labelweave.metrics import METRICS
 from labelweave.plots.canvas import Display, shortened, tidy
 
-__all__ = ["ComparisonDisplay", "draw_ranks", "draw_strips", "indistinguishable_groups"]
-
 # The mark of another method and its meaning, by the result of the test of the first method.
 _MARKS = {
     "better": ("v", COLOURS[1], "significantly worse than the first"),
@@ -43,31 +41,25 @@ class ComparisonDisplay(Display):
         The result of `labelweave.compare`.
     metrics : iterable of str, optional
         Metrics to draw; by default all.
-    test : {"paired", "corrected"}, default="paired"
-        The t-test, as in `Comparison.verdicts`.
-    alpha : float, default=0.05
-        Significance level.
+    test, alpha
+        The t-test and its level of significance, as in `Comparison.verdicts`.
 
     Attributes
     ----------
     verdicts_ : dict
         By metric and then by method, whether the first method is "better", "worse" or a "tie".
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
+    >>> from matplotlib.figure import Figure
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.dummy import DummyClassifier
     >>> from labelweave import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
     >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
-    >>> display = ComparisonDisplay.from_comparison(result)
+    >>> display = ComparisonDisplay.from_comparison(result, ax=Figure().subplots())
     >>> display.ax_.get_title("left")
     'micro F1 ↑'
-    >>> plt.close(display.figure_)
     """
 
     def __init__(
@@ -96,24 +88,11 @@ class ComparisonDisplay(Display):
         alpha: float = 0.05,
         ax: Any = None,
     ) -> Self:
-        """Draw the result of `labelweave.compare`.
-
-        Parameters
-        ----------
-        comparison, metrics, test, alpha
-            As in the class.
-        ax : matplotlib Axes, or a sequence with one for each metric, optional
-        """
+        """Draw the result of `labelweave.compare`; the parameters are those of the class."""
         return cls(comparison, metrics=metrics, test=test, alpha=alpha).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw one panel per metric.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, or a sequence with one for each metric, optional
-            By default panels of a new figure.
-        """
+        """Draw one panel per metric."""
         names = self.comparison.method_names
         size = (2.8, 0.36 * len(names) + 1.0)
         columns = 4 if len(self.metrics) == 4 else 3
@@ -140,26 +119,15 @@ class ComparisonDisplay(Display):
 def draw_strips(
     panel: Any, scores: Mapping[str, Floats], standings: Mapping[str, str | None] | None = None
 ) -> dict[str, Any]:
-    """Draw the scores and the mean of every method; return the marks by their meaning.
-
-    `standings` are the results of the test of the first method against the others; None if nothing
-    was tested.
-    """
+    """Draw scores and means; return marks by meaning. Without a test, `standings` is None."""
     tidy(panel)
     panel.grid(visible=False, axis="y")
     used: dict[str, Any] = {}
     for place, (name, values) in enumerate(scores.items()):
         known = values[np.isfinite(values)]
         if len(known) == 0:
-            panel.text(
-                0.5,
-                place,
-                "no scores",
-                transform=panel.get_yaxis_transform(),
-                ha="center",
-                va="center",
-                color=EDGE,
-            )
+            middle = {"ha": "center", "va": "center", "color": EDGE}
+            panel.text(0.5, place, "no scores", transform=panel.get_yaxis_transform(), **middle)
             continue
         (used["one fold"],) = panel.plot(
             known, np.full(len(known), place), "o", color=EDGE, alpha=0.5, markersize=4
@@ -179,10 +147,7 @@ def draw_strips(
 
 
 def draw_ranks(panel: Any, ranks: Mapping[str, float], critical_difference: float) -> float:
-    """Draw a critical-difference diagram, best rank at the left; return its height in inches.
-
-    Names stand in the order of their ranks from top to bottom, hence no two lines cross.
-    """
+    """Draw a critical-difference diagram, best rank at the left; return its height in inches."""
     known = {name: rank for name, rank in ranks.items() if math.isfinite(rank)}
     order = sorted(known, key=known.__getitem__)
     groups = indistinguishable_groups(known, critical_difference)

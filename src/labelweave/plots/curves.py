@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,13 +29,6 @@ from labelweave.plots.canvas import (
     tidy,
 )
 
-__all__ = [
-    "ConvergenceDisplay",
-    "ExpectedF1Display",
-    "ReliabilityDisplay",
-    "StreamDisplay",
-]
-
 _RELIABILITY = ("marginals", "labels", "joint")
 _CONVERGENCE = ("iterations", "components")
 _MOST_PANELS = 4
@@ -44,6 +37,13 @@ _AXES = {
     "labels": ("predicted probability", "observed rate"),
     "joint": ("probability of the predicted label vector", "all labels right"),
 }
+
+
+class _Bins(TypedDict, total=False):
+    """Options of `reliability_curve` that methods of `ReliabilityDisplay` pass on."""
+
+    n_bins: int
+    strategy: str
 
 
 class ReliabilityDisplay(Display):
@@ -59,22 +59,14 @@ class ReliabilityDisplay(Display):
     of : {"marginals", "labels", "joint"}, default="marginals"
         The events that the probabilities are about; it names the axes.
 
-    Attributes
-    ----------
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
-
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
-    >>> import labelweave as lw
-    >>> train, test = lw.load_emotions().published_split()
-    >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
-    >>> display = ReliabilityDisplay.from_estimator(model, test.X, test.Y, of="joint", n_bins=5)
+    >>> from matplotlib.figure import Figure
+    >>> display = ReliabilityDisplay.from_predictions(
+    ...     [[0.2], [0.7]], [[0], [1]], n_bins=5, ax=Figure().subplots()
+    ... )
     >>> display.ax_.get_xlabel()
-    'probability of the predicted label vector'
-    >>> plt.close(display.figure_)
+    'predicted probability'
     """
 
     def __init__(self, curves: Mapping[str, ReliabilityCurve], *, of: str = "marginals") -> None:
@@ -93,10 +85,9 @@ class ReliabilityDisplay(Display):
         of: str = "marginals",
         labels: Sequence[int | str] | None = None,
         max_labels: int = 6,
-        n_bins: int = 10,
-        strategy: str = "uniform",
         label_names: Sequence[str] | None = None,
         ax: Any = None,
+        **bins: Unpack[_Bins],
     ) -> Self:
         """Compare a fitted model's probabilities with the labels of test rows.
 
@@ -110,13 +101,11 @@ class ReliabilityDisplay(Display):
             The marginals of all labels pooled; those of each label, one panel per label; or the
             probability of the most probable label vector, which comes true if all labels are
             right: vectors of probability 0.8 should be right in 80 % of the rows.
-        labels, max_labels, n_bins, strategy, label_names, ax
+        labels, max_labels, label_names, ax, n_bins, strategy
             As in `from_predictions`.
         """
-        names = model_names(model) if label_names is None else label_names
         if check_choice(of, "of", _RELIABILITY) == "joint":
-            joint = joint_of(model, X)
-            return cls.from_joint(joint, Y, n_bins=n_bins, strategy=strategy, ax=ax)
+            return cls.from_joint(joint_of(model, X), Y, ax=ax, **bins)
         scores = predict_marginals(model, X)
         if scores is None:
             raise ValueError(f"model must have predict_proba; {type(model).__name__} has none")
@@ -126,10 +115,9 @@ class ReliabilityDisplay(Display):
             of=of,
             labels=labels,
             max_labels=max_labels,
-            n_bins=n_bins,
-            strategy=strategy,
-            label_names=names,
+            label_names=model_names(model) if label_names is None else label_names,
             ax=ax,
+            **bins,
         )
 
     @classmethod
@@ -141,10 +129,9 @@ class ReliabilityDisplay(Display):
         of: str = "marginals",
         labels: Sequence[int | str] | None = None,
         max_labels: int = 6,
-        n_bins: int = 10,
-        strategy: str = "uniform",
         label_names: Sequence[str] | None = None,
         ax: Any = None,
+        **bins: Unpack[_Bins],
     ) -> Self:
         """Compare marginals with labels.
 
@@ -152,18 +139,16 @@ class ReliabilityDisplay(Display):
         ----------
         scores : (n, L) array
             P(y_j = 1 | x).
-        Y : (n, L) array, sparse matrix or data frame of 0/1
         of : {"marginals", "labels"}, default="marginals"
             All labels pooled, or one panel per label.
         labels : sequence of int or str, optional
             Which labels to use; by default all of them if pooled, else the most frequent ones.
         max_labels : int, default=6
             Number of panels if `labels` is not given.
+        Y, label_names, ax
+            As in `labelweave.plots`.
         n_bins, strategy
             As in `reliability_curve`.
-        label_names : sequence of str, optional
-            By default the columns of a data frame, or positions.
-        ax : matplotlib Axes, or a sequence with one for each panel, optional
         """
         check_choice(of, "of", _RELIABILITY[:2])
         truth = label_matrix(Y)
@@ -181,30 +166,18 @@ class ReliabilityDisplay(Display):
         else:
             groups = {names[label]: chosen[[k]] for k, label in enumerate(chosen)}
         curves = {
-            title: reliability_curve(values[:, group], truth[:, group], n_bins, strategy=strategy)
+            title: reliability_curve(values[:, group], truth[:, group], **bins)
             for title, group in groups.items()
         }
         return cls(curves, of=of).plot(ax)
 
     @classmethod
     def from_joint(
-        cls,
-        joint: JointDistribution,
-        Y: Any,
-        *,
-        n_bins: int = 10,
-        strategy: str = "uniform",
-        ax: Any = None,
+        cls, joint: JointDistribution, Y: Any, *, ax: Any = None, **bins: Unpack[_Bins]
     ) -> Self:
         """Compare the probabilities of the most probable label vectors with whether they are right.
 
-        Parameters
-        ----------
-        joint : JointDistribution
-        Y : (n, L) array, sparse matrix or data frame of 0/1
-        n_bins, strategy
-            As in `reliability_curve`.
-        ax : matplotlib Axes, optional
+        `n_bins` and `strategy` are those of `reliability_curve`.
         """
         truth = label_matrix(Y)
         if truth.shape != (joint.n_rows, joint.n_labels):
@@ -214,17 +187,11 @@ class ReliabilityDisplay(Display):
         mode = joint.mode()
         right = (mode.labels == truth).all(axis=1)
         confidence = np.minimum(np.exp(mode.log_prob), 1.0)
-        curve = reliability_curve(confidence, right, n_bins, strategy=strategy)
+        curve = reliability_curve(confidence, right, **bins)
         return cls({f"label vectors of {len(truth)} rows": curve}, of="joint").plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw all curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, or a sequence with one for each curve, optional
-            By default panels of a new figure.
-        """
+        """Draw all curves, one panel each."""
         n = len(self.curves)
         size = (4.2, 4.4) if n == 1 else (2.9, 3.1)
         panels = self._panels(ax, n, size, columns=3, sharex=True, sharey=True)
@@ -257,29 +224,16 @@ def _draw_reliability(panel: Any, curve: ReliabilityCurve) -> None:
 class ConvergenceDisplay(Display):
     """Curves that should have become flat.
 
-    Parameters
-    ----------
-    curves : mapping from str to (x, y)
-        Arrays of the same length, by name.
-    x_label, y_label : str
-    limit : (float, str), optional
-        A level that no curve exceeds, and its name.
-    chosen : float, optional
-        The x that was chosen.
-
-    Attributes
-    ----------
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
+    `curves` are arrays (x, y) by name. `limit` is a level that no curve exceeds, and its name;
+    `chosen` is the x that was chosen.
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> import labelweave as lw
-    >>> joint = lw.ChainJoint(np.array([[0.2, -5.0]]), np.array([[0.0, 0.0], [5.0, 0.0]]))
+    >>> from labelweave.joint import ChainJoint
+    >>> joint = ChainJoint([[0.2, -5.0]], [[0.0, 0.0], [5.0, 0.0]])
     >>> display = ConvergenceDisplay.from_joint(
-    ...     joint, lw.Gibbs(sweeps=3), mode=joint.mode(), ax=Figure().subplots()
+    ...     joint, Gibbs(sweeps=3), mode=joint.mode(), ax=Figure().subplots()
     ... )
     >>> display.ax_.lines[0].get_ydata().round(3)
     array([0.275, 0.447, 0.447, 0.447])
@@ -322,12 +276,12 @@ class ConvergenceDisplay(Display):
 
         Parameters
         ----------
-        joint : JointDistribution
         gibbs : Gibbs, or mapping from name to Gibbs, optional
             Samplers to compare; by default ``Gibbs()``.
         mode : Mode, optional
             The modes of all rows, or bounds on them, to draw as a limit: ``joint.mode()``.
-        ax : matplotlib Axes, optional
+        joint, ax
+            As in `labelweave.plots`.
         """
         if gibbs is None or isinstance(gibbs, Gibbs):
             gibbs = {"Gibbs": gibbs or Gibbs()}
@@ -356,10 +310,9 @@ class ConvergenceDisplay(Display):
         model : fitted estimator
             A `TreeMixture` or `ChainMixture`; also inside a pipeline.
         of : {"iterations", "components"}, default="iterations"
-            The objective of the final fit over the iterations of EM; or how well mixtures of
-            increasing size did on the rows fitted and on those held out, for mixtures that chose
-            their size themselves.
-        ax : matplotlib Axes, optional
+            The objective of the final fit over the iterations of EM; or the quality of mixtures of
+            increasing size on the rows fitted and on those held out, for mixtures that chose their
+            size themselves.
         """
         inner = inside(model, delegates=True).model
         if not (hasattr(inner, "objectives_") and hasattr(inner, "history_")):
@@ -386,13 +339,7 @@ class ConvergenceDisplay(Display):
         return cls(both, x_label="components", y_label=y_label, chosen=chosen).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure.
-        """
+        """Draw the curves."""
         (panel,) = self._panels(ax, 1, (5.0, 3.4))
         tidy(panel)
         for k, (name, (x, y)) in enumerate(self.curves.items()):
@@ -414,34 +361,19 @@ class ExpectedF1Display(Display):
     """Expected and true F1 against the threshold, as in figure 4 of the BOMC paper.
 
     If the two curves peak at nearly the same threshold, choosing it by the expected F1 is sound;
-    their heights matter less.
-
-    Parameters
-    ----------
-    grid : (G,) array
-        Thresholds.
-    expected, true : (K, G) arrays
-        F1 of K labels at each threshold.
-    chosen : (K,) array
-        The threshold with the highest expected F1.
-    titles : sequence of str
-
-    Attributes
-    ----------
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
+    their heights matter less. `expected` and `true`, (K, G), are the F1 of K labels at the G
+    thresholds of `grid`; `chosen`, (K,), are the thresholds with the highest expected F1.
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
+    >>> from matplotlib.figure import Figure
     >>> counts = F1Statistics(n_labels=1, samples=1)
-    >>> scores, Y = np.array([[0.9], [0.2]]), np.array([[1], [0]])
-    >>> counts.update(scores, Y[None])
-    >>> display = ExpectedF1Display.from_predictions(counts, scores, Y, label_names=["sad"])
+    >>> counts.update([[0.9], [0.2]], [[[1], [0]]])
+    >>> display = ExpectedF1Display.from_predictions(
+    ...     counts, [[0.9], [0.2]], [[1], [0]], label_names=["sad"], ax=Figure().subplots()
+    ... )
     >>> display.ax_.get_title()
     'sad: 1 of 2 rows'
-    >>> plt.close(display.figure_)
     """
 
     def __init__(
@@ -461,7 +393,7 @@ class ExpectedF1Display(Display):
         label_names: Sequence[str] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the curves of test rows.
+        """Draw the curves of test rows, by default of four labels, from frequent to rare.
 
         Parameters
         ----------
@@ -469,14 +401,8 @@ class ExpectedF1Display(Display):
             Counts over the test rows and their sampled labels.
         scores : (n, L) array
             Probabilities of the test rows.
-        Y : (n, L) array, sparse matrix or data frame of 0/1
-            Their true labels.
-        labels : sequence of int or str, optional
-            Which labels to draw, one panel each; by default four, from frequent to rare.
-        label_names : sequence of str, optional
-            By default the columns of a data frame, or positions.
-        ax : sequence of matplotlib Axes, optional
-            One for each panel.
+        Y, labels, label_names, ax
+            As in `labelweave.plots`.
         """
         truth, values = label_matrix(Y), np.asarray(scores, dtype=np.float64)
         n_labels = len(statistics.beta)
@@ -496,13 +422,7 @@ class ExpectedF1Display(Display):
         return cls(statistics.grid, expected, true, chosen, titles).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw one panel per label.
-
-        Parameters
-        ----------
-        ax : sequence of matplotlib Axes, optional
-            One for each label; by default panels of a new figure.
-        """
+        """Draw one panel per label."""
         panels = self._panels(ax, len(self.titles), (3.2, 3.0), columns=_MOST_PANELS, sharex=True)
         for k, panel in enumerate(panels):
             tidy(panel)
@@ -533,12 +453,6 @@ class StreamDisplay(Display):
     histories : StreamHistory, or mapping from name to StreamHistory
     window : int, optional
         Rows of the thin line; by default a twentieth of all rows. 0 leaves it out.
-
-    Attributes
-    ----------
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -578,24 +492,11 @@ class StreamDisplay(Display):
         window: int | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the quality that a `StreamHistory` recorded in ``StreamLearner.run(history)``.
-
-        Parameters
-        ----------
-        histories, window
-            As in the class.
-        ax : matplotlib Axes, optional
-        """
+        """Draw the quality that a `StreamHistory` recorded in ``StreamLearner.run(history)``."""
         return cls(histories, window=window).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure.
-        """
+        """Draw the curves."""
         (panel,) = self._panels(ax, 1, (5.6, 3.4))
         tidy(panel)
         one = len(self.histories) == 1
@@ -614,7 +515,7 @@ class StreamDisplay(Display):
         panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         panel.set(xlabel="rows", ylabel="F1 before learning", ylim=(0, 1.02))
         panel.set_xlim(left=0)
-        # Above the curves, which may be anywhere.
+        # The legend stands above the curves, which may be anywhere.
         where = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3 if one else 2}
         panel.legend(fontsize=8, frameon=False, **where)
         return self

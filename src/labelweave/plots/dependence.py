@@ -18,8 +18,6 @@ from labelweave.joint import JointDistribution
 from labelweave.models.structure import Structure, figure_of, plot_structures, structures_of
 from labelweave.plots.canvas import Display, joint_of, label_matrix, names_of
 
-__all__ = ["FIGURE_FORMATS", "DependenceDisplay", "save_structures"]
-
 #: The extensions of files that `save_structures` can write.
 FIGURE_FORMATS = (".png", ".svg", ".pdf", ".dot")
 
@@ -36,21 +34,12 @@ class DependenceDisplay(Display):
         One panel each.
     titles : sequence of str, optional
 
-    Attributes
-    ----------
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
-
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
-    >>> import labelweave as lw
-    >>> data = lw.load_emotions()
-    >>> display = DependenceDisplay.from_labels(data.Y, label_names=data.label_names)
-    >>> display.structures[0].n_labels
-    6
-    >>> plt.close(display.figure_)
+    >>> from matplotlib.figure import Figure
+    >>> Y = [[0, 0, 1], [1, 1, 0]] * 5
+    >>> DependenceDisplay.from_labels(Y, ax=Figure().subplots()).structures[0].n_labels
+    3
     """
 
     def __init__(
@@ -85,15 +74,12 @@ class DependenceDisplay(Display):
         model : fitted estimator
             With ``predict_joint`` if X is given, otherwise a `TreeNetwork`, `TreeMixture` or
             `TreeEnsemble`; also inside a pipeline.
-        X : array, sparse matrix or data frame, optional
-            Features. With them, the strongest pairs of labels are drawn as by `from_joint`.
-        row, max_edges
-            As in `from_joint`; only with X.
         components : sequence of int, optional
             Which trees of a mixture or an ensemble to draw; by default all.
-        label_names : sequence of str, optional
-            By default the columns of the data frame that the model was fitted to, or positions.
-        ax : matplotlib Axes, or a sequence with one for each tree, optional
+        row, max_edges
+            As in `from_joint`; only with X.
+        X, label_names, ax
+            As in `labelweave.plots`.
         """
         if X is not None:
             if components is not None:
@@ -140,14 +126,12 @@ class DependenceDisplay(Display):
 
         Parameters
         ----------
-        joint : JointDistribution
         row : int, optional
             Position of the row to draw; by default the average over all rows.
         max_edges : int, default=30
             How many pairs to draw.
-        label_names : sequence of str, optional
-            By default those of the joint, or positions.
-        ax : matplotlib Axes, optional
+        joint, label_names, ax
+            As in `labelweave.plots`.
         """
         found = LabelDependence.from_joint(joint, row=row, label_names=label_names)
         return cls.from_dependence(found, max_edges=max_edges, ax=ax)
@@ -156,14 +140,7 @@ class DependenceDisplay(Display):
     def from_dependence(
         cls, dependence: LabelDependence, *, max_edges: int = 30, ax: Any = None
     ) -> Self:
-        """Draw the strongest pairs of what was measured before.
-
-        Parameters
-        ----------
-        dependence : LabelDependence
-        max_edges, ax
-            As in `from_joint`.
-        """
+        """Draw the strongest pairs, at most `max_edges`, of a measured dependence."""
         forest = _without_isolated(dependence.forest(max_edges))
         return cls(forest, [f"given x: {dependence.rows}"]).plot(ax)
 
@@ -171,27 +148,12 @@ class DependenceDisplay(Display):
     def from_labels(
         cls, Y: Any, *, label_names: Sequence[str] | None = None, ax: Any = None
     ) -> Self:
-        """Draw the forest of most mutual information between labels; see `evaluation.chow_liu`.
-
-        Parameters
-        ----------
-        Y : (n, L) array, sparse matrix or data frame of 0/1
-            True or predicted labels.
-        label_names : sequence of str, optional
-            By default the columns of a data frame, or positions.
-        ax : matplotlib Axes, optional
-        """
+        """Draw the forest of most mutual information between labels; see `evaluation.chow_liu`."""
         truth = label_matrix(Y)
         return cls(chow_liu(truth, names_of(Y, label_names, truth.shape[1]))).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw all forests, one below the other.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, or a sequence with one for each forest, optional
-            By default those of a new figure, large enough for all names.
-        """
+        """Draw all forests, one below the other."""
         if ax is None:
             name = type(self).__name__
             panels = self._keep(figure_of(self.structures, name, pyplot=True)[1])

@@ -12,9 +12,7 @@ from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import COLOURS, EDGE, literal
 from labelweave.joint.distribution import Evidence
 from labelweave.models.explanations import Explanation, explain_label, explain_set
-from labelweave.plots.canvas import Display, shortened, tidy
-
-__all__ = ["ExplanationDisplay"]
+from labelweave.plots.canvas import Display, shortened
 
 # Letters that fit above the bars, beside the names of terms.
 _TITLE_WIDTH = 30
@@ -37,21 +35,16 @@ class ExplanationDisplay(Display):
     ----------
     table_ : DataFrame
         The terms that are drawn, as from ``Explanation.to_frame``.
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> import labelweave as lw
-    >>> train, test = lw.load_emotions().published_split()
-    >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
-    >>> display = ExplanationDisplay.from_estimator(
-    ...     model, test.X, row=3, label=5, max_terms=8, ax=Figure().subplots()
-    ... )
-    >>> len(display.table_)
-    10
+    >>> from labelweave import TreeNetwork
+    >>> X, Y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 4, [[0, 1], [1, 0], [1, 1]] * 4
+    >>> model = TreeNetwork(C=1.0, label_penalty=1.0).fit(X, Y)
+    >>> display = ExplanationDisplay.from_estimator(model, X, label=1, ax=Figure().subplots())
+    >>> display.table_.term.tolist()[0]
+    'base value'
     """
 
     def __init__(self, explanation: Explanation, *, row: int = 0, title: str = "") -> None:
@@ -76,10 +69,8 @@ class ExplanationDisplay(Display):
 
         Parameters
         ----------
-        model : fitted estimator
-            As in `explain_label`.
-        X : array, sparse matrix or data frame
-            Features.
+        model, X, ax
+            As in `labelweave.plots`; the model as in `explain_label`.
         row : int, default=0
             Position of the row in X.
         label : int or str, optional
@@ -89,7 +80,6 @@ class ExplanationDisplay(Display):
         feature_names : sequence of str, optional
         max_terms : int, default=20
             Number of contributions to draw; the others are summed up.
-        ax : matplotlib Axes, optional
         """
         X = X if hasattr(X, "shape") else np.asarray(X)
         row = check_whole_number(row, "row", 0, X.shape[0] - 1)
@@ -109,42 +99,19 @@ class ExplanationDisplay(Display):
     def from_explanation(
         cls, explanation: Explanation, *, row: int = 0, max_terms: int = 20, ax: Any = None
     ) -> Self:
-        """Draw one row of an explanation.
-
-        Parameters
-        ----------
-        explanation : Explanation
-        row : int, default=0
-        max_terms, ax
-            As in `from_estimator`.
-        """
+        """Draw one row of an explanation, with its `max_terms` largest contributions."""
         display = cls(explanation, row=row, title=explanation.title(row))
         return display.plot(ax, max_terms=max_terms)
 
     def plot(self, ax: Any = None, *, max_terms: int = 20) -> Self:
-        """Draw the bars, the largest contribution first.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure, high enough for all terms.
-        max_terms : int, default=20
-            As in `from_estimator`.
-        """
+        """Draw the bars, the largest of `max_terms` contributions first."""
         self.table_ = self.explanation.to_frame(self.row, max_terms)
         contribution = self.table_.contribution.to_numpy()
-        place = np.arange(len(contribution))
-        (panel,) = self._panels(ax, 1, (6.4, 0.26 * len(place) + 1.1))
-        tidy(panel)
         is_sum = self.table_.kind.isin(["base", "rest"])
-        colours = np.where(contribution > 0, COLOURS[5], COLOURS[1])
-        panel.barh(
-            place, contribution, height=0.72, color=np.where(is_sum, EDGE, colours), zorder=2
-        )
+        colours = np.where(is_sum, EDGE, np.where(contribution > 0, COLOURS[5], COLOURS[1]))
+        names = [_tick(*line) for line in self.table_.itertuples(index=False)]
+        panel = self._bars(ax, 6.4, contribution, colours, names)
         panel.axvline(0.0, color=EDGE, linewidth=1, zorder=1)
-        panel.set_yticks(place, [_tick(*line) for line in self.table_.itertuples(index=False)])
-        panel.set_ylim(len(place) - 0.4, -0.6)
-        panel.grid(visible=False, axis="y")
         panel.set_xlabel("contribution to the log-odds")
         title = f"{self.title}: {self.explanation.log_ratio[self.row]:+.2f}"
         lines = [literal(line) for line in wrap(title, _TITLE_WIDTH)]

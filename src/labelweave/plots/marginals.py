@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
-from labelweave._common.arrays import Floats, Labels
+from labelweave._common.arrays import Floats
 from labelweave._common.checks import check_whole_number
 from labelweave._common.drawing import COLOURS, EDGE, INK
 from labelweave.joint import JointDistribution
 from labelweave.plots.canvas import (
     Display,
+    LabelChoice,
     choose_labels,
     display_labels,
     joint_of,
     label_matrix,
     names_of,
-    tidy,
 )
-
-__all__ = ["MarginalsDisplay"]
 
 
 class MarginalsDisplay(Display):
@@ -48,19 +46,13 @@ class MarginalsDisplay(Display):
     ----------
     shown_ : (K,) int array
         The labels in the order in which they are drawn, from above.
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> import labelweave as lw
-    >>> train, test = lw.load_emotions().published_split()
-    >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(train.X, train.Y)
-    >>> display = MarginalsDisplay.from_estimator(
-    ...     model, test.X, test.Y, row=3, evidence={5: 1}, ax=Figure().subplots()
-    ... )
+    >>> from labelweave.joint import IndependentJoint
+    >>> joint = IndependentJoint([[-1.0, 2.0]])
+    >>> display = MarginalsDisplay.from_joint(joint, evidence={0: 1}, ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'P(label | x, evidence)'
     """
@@ -108,22 +100,11 @@ class MarginalsDisplay(Display):
         row: int = 0,
         evidence: Mapping[int | str, int] | None = None,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
-        """Draw the marginals of a row under a fitted model.
+        """Draw the marginals of a row of X under a fitted model; Y are the true labels of all rows.
 
-        Parameters
-        ----------
-        model : fitted estimator
-            With ``predict_joint``; also inside a pipeline.
-        X : array, sparse matrix or data frame
-            Features.
-        Y : array, sparse matrix or data frame of 0/1, optional
-            The true labels of all rows of X.
-        row, evidence, label_names, labels, max_labels, ax
-            As in `from_joint`.
+        The other parameters are those of `from_joint`.
         """
         n_rows = len(X) if not hasattr(X, "shape") else X.shape[0]
         row = check_whole_number(row, "row", 0, n_rows - 1)
@@ -134,15 +115,13 @@ class MarginalsDisplay(Display):
             names = names_of(Y, None, joint.n_labels)
         truth = None
         if Y is not None:
-            labels_of_rows = label_matrix(Y)
-            if labels_of_rows.shape != (n_rows, joint.n_labels):
+            truth = label_matrix(Y)
+            if truth.shape != (n_rows, joint.n_labels):
                 raise ValueError(
-                    f"Y must have shape ({n_rows}, {joint.n_labels}); "
-                    f"its shape is {labels_of_rows.shape}"
+                    f"Y must have shape ({n_rows}, {joint.n_labels}); its shape is {truth.shape}"
                 )
-            truth = labels_of_rows[row]
-        display = cls._of_row(joint, truth, evidence, names, f"row {row}")
-        return display.plot(ax, labels=labels, max_labels=max_labels)
+            truth = truth[row]
+        return cls._of_row(joint, truth, evidence, names, f"row {row}").plot(**drawn)
 
     @classmethod
     def from_joint(
@@ -153,40 +132,32 @@ class MarginalsDisplay(Display):
         truth: Any = None,
         evidence: Mapping[int | str, int] | None = None,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
         """Draw the marginals of a row of a batch.
 
+        By default the most probable labels are drawn, and those that the row has or that are known.
+
         Parameters
         ----------
-        joint : JointDistribution
         row : int, default=0
             Position of the row.
         truth : (L,) array of 0/1, optional
             Its labels.
         evidence : mapping from label to 0 or 1, optional
             Labels that are known: marginals are then conditional on them.
-        label_names : sequence of str, optional
-            By default those of the joint.
-        labels : sequence of int or str, optional
-            Which labels to draw, in this order; by default the most probable ones, and those that
-            the row has or that are known.
-        max_labels : int, default=30
-            How many of them.
-        ax : matplotlib Axes, optional
+        joint, label_names, labels, max_labels, ax
+            As in `labelweave.plots`.
         """
         row = check_whole_number(row, "row", 0, joint.n_rows - 1)
         names = joint.label_names if label_names is None else label_names
-        display = cls._of_row(joint[row], truth, evidence, names, f"row {row}")
-        return display.plot(ax, labels=labels, max_labels=max_labels)
+        return cls._of_row(joint[row], truth, evidence, names, f"row {row}").plot(**drawn)
 
     @classmethod
     def _of_row(
         cls,
         joint: JointDistribution,
-        truth: Labels | None,
+        truth: Any,
         evidence: Mapping[int | str, int] | None,
         names: Sequence[str] | None,
         title: str,
@@ -208,22 +179,10 @@ class MarginalsDisplay(Display):
         )
 
     def plot(
-        self,
-        ax: Any = None,
-        *,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
+        self, ax: Any = None, *, labels: Sequence[int | str] | None = None, max_labels: int = 30
     ) -> Self:
-        """Draw the bars, the most probable label first unless `labels` are given.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure, high enough for all names.
-        labels, max_labels
-            As in `from_joint`.
-        """
-        # Those that the row has or that are known come before all others.
+        """Draw the bars, the most probable label first unless `labels` are given."""
+        # Labels that the row has or that are known come before all others.
         wanted = self.marginals + 2.0 * (self.known >= 0)
         if self.truth is not None:
             wanted = wanted + 2.0 * self.truth
@@ -231,12 +190,10 @@ class MarginalsDisplay(Display):
         if labels is None:
             chosen = chosen[np.argsort(-self.marginals[chosen], kind="stable")]
         self.shown_ = chosen
-        (panel,) = self._panels(ax, 1, (5.6, 0.26 * len(chosen) + 1.1))
-        tidy(panel)
-        self._draw_bars(panel)
-        panel.set_yticks(np.arange(len(chosen)), display_labels(self.label_names, chosen))
-        panel.set_ylim(len(chosen) - 0.4, -0.6)
-        panel.grid(visible=False, axis="y")
+        colours = np.where(self.known[chosen] >= 0, EDGE, COLOURS[5])
+        names = display_labels(self.label_names, chosen)
+        panel = self._bars(ax, 5.6, self.marginals[chosen], colours, names)
+        self._draw_marks(panel)
         panel.set_xlim(0, 1 if self.truth is None else 1.06)
         panel.set_xticks(np.linspace(0, 1, 6))
         panel.set_xlabel("P(label | x, evidence)" if (self.known >= 0).any() else "P(label | x)")
@@ -247,11 +204,10 @@ class MarginalsDisplay(Display):
         n = len(self.marginals) - len(self.shown_)
         return f"  ({n} label{'s' if n > 1 else ''} not shown)" if n else ""
 
-    def _draw_bars(self, panel: Any) -> None:
+    def _draw_marks(self, panel: Any) -> None:
+        """Draw errors, marginals without the evidence, and the labels that the row has."""
         chosen, place = self.shown_, np.arange(len(self.shown_))
-        value, known = self.marginals[chosen], self.known[chosen] >= 0
-        colours = np.where(known, EDGE, COLOURS[5])
-        panel.barh(place, value, height=0.72, color=colours, zorder=2)
+        value = self.marginals[chosen]
         error = 2.0 * self.standard_error[chosen]
         sampled = error > 0
         if sampled.any():

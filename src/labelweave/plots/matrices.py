@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -17,14 +17,13 @@ from labelweave.evaluation.dependence import mean_conditional_matrix
 from labelweave.joint import JointDistribution
 from labelweave.plots.canvas import (
     Display,
+    LabelChoice,
     choose_labels,
     display_labels,
     joint_of,
     label_matrix,
     names_of,
 )
-
-__all__ = ["ConditionalMatrixDisplay", "DependenceMatrixDisplay"]
 
 Measure: TypeAlias = Literal["mutual_information", "log_odds_ratio"]
 _TITLES = {
@@ -34,7 +33,7 @@ _TITLES = {
 # Odds that change 150-fold. Stronger dependence has the same colour; otherwise a single very strong
 # pair would make all others pale.
 _MOST_LOG_ODDS = 5.0
-# Less than this is the rounding of labels that do not depend on each other.
+# Smaller values are rounding errors of labels that do not depend on each other.
 _ROUNDING = 1e-9
 # Numbers fit into the cells of at most this many labels.
 _MOST_WITH_NUMBERS = 14
@@ -50,6 +49,16 @@ class _HeatMap(Display):
     title: str
     shown_: Indices
     image_: Any
+
+    @classmethod
+    def from_joint(cls, *args: Any, **options: Any) -> Self:
+        """Draw the matrix of joint distributions."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, **options: Any) -> Self:
+        """Draw the matrix of the rows of X under a fitted model; options as in `from_joint`."""
+        return cls.from_joint(joint_of(model, X), **options)
 
     def _draw_cells(
         self,
@@ -80,7 +89,6 @@ class _HeatMap(Display):
         panel.set_title(literal(self.title), loc="left", fontsize=10)
 
     def _number(self, value: float) -> str:
-        """Return a cell's value as it is written."""
         raise NotImplementedError
 
     def _write_numbers(self, panel: Any, cells: Any) -> None:
@@ -125,19 +133,14 @@ class ConditionalMatrixDisplay(_HeatMap):
     shown_ : (K,) int array
         The labels that are drawn.
     image_ : matplotlib AxesImage
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
-    >>> import labelweave as lw
-    >>> data = lw.load_emotions()
-    >>> display = ConditionalMatrixDisplay.from_labels(data.Y, label_names=data.label_names)
-    >>> display.matrix.shape
-    (6, 6)
-    >>> plt.close(display.figure_)
+    >>> from matplotlib.figure import Figure
+    >>> Y = [[1, 1, 0], [1, 0, 0], [0, 0, 1]]
+    >>> display = ConditionalMatrixDisplay.from_labels(Y, ax=Figure().subplots())
+    >>> display.matrix.round(2).tolist()
+    [[1.0, 0.5, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
     def __init__(
@@ -161,34 +164,14 @@ class ConditionalMatrixDisplay(_HeatMap):
 
     @classmethod
     def from_labels(
-        cls,
-        Y: Any,
-        *,
-        label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        cls, Y: Any, *, label_names: Sequence[str] | None = None, **drawn: Unpack[LabelChoice]
     ) -> Self:
-        """Draw how often labels occur together in data.
-
-        Parameters
-        ----------
-        Y : (n, L) array, sparse matrix or data frame of 0/1
-            True or predicted labels.
-        label_names : sequence of str, optional
-            By default the columns of a data frame, or positions.
-        labels : sequence of int or str, optional
-            Which labels to draw, in this order; by default the most frequent ones.
-        max_labels : int, default=30
-            How many of them.
-        ax : matplotlib Axes, optional
-        """
+        """Draw how often true or predicted labels occur together; by default the most frequent."""
         truth = label_matrix(Y)
         names = names_of(Y, label_names, truth.shape[1])
         title = f"P(column | row) in {len(truth)} rows"
         matrix, frequency = conditional_matrix(truth), truth.mean(axis=0)
-        display = cls(matrix, frequency, label_names=names, title=title)
-        return display.plot(ax, labels=labels, max_labels=max_labels)
+        return cls(matrix, frequency, label_names=names, title=title).plot(**drawn)
 
     @classmethod
     def from_joint(
@@ -196,70 +179,18 @@ class ConditionalMatrixDisplay(_HeatMap):
         joint: JointDistribution,
         *,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
-        """Draw how often labels occur together under joint distributions, averaged over rows.
-
-        Parameters
-        ----------
-        joint : JointDistribution
-        label_names, labels, max_labels, ax
-            As in `from_labels`; names are by default those of the joint.
-        """
-        matrix = mean_conditional_matrix(joint)
+        """Draw how often labels occur together under joint distributions, averaged over rows."""
         names = joint.label_names if label_names is None else label_names
-        display = cls(
-            matrix,
-            joint.marginals().mean(axis=0),
-            label_names=names,
-            title=f"P(column | row), {joint.n_rows} rows under the model",
-        )
-        return display.plot(ax, labels=labels, max_labels=max_labels)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        model: Any,
-        X: Any,
-        *,
-        label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
-    ) -> Self:
-        """Draw how often labels occur together under a fitted model, averaged over rows.
-
-        Parameters
-        ----------
-        model : fitted estimator
-            With ``predict_joint``; also inside a pipeline.
-        X : array, sparse matrix or data frame
-            Features.
-        label_names, labels, max_labels, ax
-            As in `from_joint`.
-        """
-        return cls.from_joint(
-            joint_of(model, X), label_names=label_names, labels=labels, max_labels=max_labels, ax=ax
-        )
+        title = f"P(column | row), {joint.n_rows} rows under the model"
+        matrix, frequency = mean_conditional_matrix(joint), joint.marginals().mean(axis=0)
+        return cls(matrix, frequency, label_names=names, title=title).plot(**drawn)
 
     def plot(
-        self,
-        ax: Any = None,
-        *,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
+        self, ax: Any = None, *, labels: Sequence[int | str] | None = None, max_labels: int = 30
     ) -> Self:
-        """Draw the matrix.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure, large enough for all names.
-        labels, max_labels
-            As in `from_labels`.
-        """
+        """Draw the matrix."""
         self.shown_ = choose_labels(labels, self.label_names, self.frequency, max_labels)
         shares = [f"{self.frequency[label]:.0%}" for label in self.shown_]
         self._draw_cells(ax, self.matrix, beside=shares, cmap="cividis", vmin=0, vmax=1)
@@ -280,42 +211,29 @@ class DependenceMatrixDisplay(_HeatMap):
     ----------
     dependence : LabelDependence
     of : {"mutual_information", "log_odds_ratio"}, default="mutual_information"
-    title : str, optional
 
     Attributes
     ----------
     shown_ : (K,) int array
         The labels that are drawn.
     image_ : matplotlib AxesImage
-    ax_, axes_ : matplotlib Axes, list of Axes
-        The first panel, and all of them.
-    figure_ : matplotlib Figure
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
-    >>> import labelweave as lw
-    >>> data = lw.load_emotions()
-    >>> model = lw.TreeNetwork(C=0.01, label_penalty=0.03).fit(data.X, data.Y)
-    >>> display = DependenceMatrixDisplay.from_estimator(model, data.X, of="log_odds_ratio")
-    >>> display.dependence.to_frame(top=1).round(2)
-      label other_label  mutual_information  log_odds_ratio
-    0     2           5                0.07           -2.39
-    >>> plt.close(display.figure_)
+    >>> from matplotlib.figure import Figure
+    >>> from labelweave.joint import ChainJoint
+    >>> joint = ChainJoint([[0.3, -1.0, 0.5]], [[0, 0, 0], [2, 0, 0], [-1, 0, 0]])
+    >>> display = DependenceMatrixDisplay.from_joint(joint, ax=Figure().subplots())
+    >>> display.ax_.get_title("left")
+    'mutual information given x, nats: row 0'
     """
 
-    def __init__(
-        self,
-        dependence: LabelDependence,
-        *,
-        of: Measure = "mutual_information",
-        title: str | None = None,
-    ) -> None:
+    def __init__(self, dependence: LabelDependence, *, of: Measure = "mutual_information") -> None:
         check_choice(of, "of", tuple(_TITLES))
         self.of: Measure = of
         self.dependence = dependence
         self.label_names = dependence.label_names
-        self.title = f"{_TITLES[of]}: {dependence.rows}" if title is None else title
+        self.title = f"{_TITLES[of]}: {dependence.rows}"
 
     @classmethod
     def from_joint(
@@ -325,72 +243,19 @@ class DependenceMatrixDisplay(_HeatMap):
         of: Measure = "mutual_information",
         row: int | None = None,
         label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
+        **drawn: Unpack[LabelChoice],
     ) -> Self:
-        """Draw the dependence of labels in a row, or averaged over all rows.
+        """Draw the dependence of labels in a row, by default averaged over all rows.
 
-        Parameters
-        ----------
-        joint : JointDistribution
-        of : {"mutual_information", "log_odds_ratio"}, default="mutual_information"
-        row : int, optional
-            Position of the row; by default the average.
-        label_names : sequence of str, optional
-            By default those of the joint, or positions.
-        labels : sequence of int or str, optional
-            Which labels to draw, in this order; by default those of the strongest pairs.
-        max_labels : int, default=30
-            How many of them.
-        ax : matplotlib Axes, optional
+        By default the labels of the strongest pairs are drawn.
         """
         found = LabelDependence.from_joint(joint, row=row, label_names=label_names)
-        return cls(found, of=of).plot(ax, labels=labels, max_labels=max_labels)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        model: Any,
-        X: Any,
-        *,
-        of: Measure = "mutual_information",
-        row: int | None = None,
-        label_names: Sequence[str] | None = None,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the dependence of labels under a fitted model.
-
-        Parameters
-        ----------
-        model : fitted estimator
-            With ``predict_joint``; also inside a pipeline.
-        X : array, sparse matrix or data frame
-            Features.
-        of, row, label_names, labels, max_labels, ax
-            As in `from_joint`.
-        """
-        found = LabelDependence.from_joint(joint_of(model, X), row=row, label_names=label_names)
-        return cls(found, of=of).plot(ax, labels=labels, max_labels=max_labels)
+        return cls(found, of=of).plot(**drawn)
 
     def plot(
-        self,
-        ax: Any = None,
-        *,
-        labels: Sequence[int | str] | None = None,
-        max_labels: int = 30,
+        self, ax: Any = None, *, labels: Sequence[int | str] | None = None, max_labels: int = 30
     ) -> Self:
-        """Draw the matrix.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default those of a new figure, large enough for all names.
-        labels, max_labels
-            As in `from_joint`.
-        """
+        """Draw the matrix."""
         n_labels = self.dependence.n_labels
         information = self.dependence.mutual_information
         apart = np.where(np.eye(n_labels, dtype=bool) | (information < _ROUNDING), 0.0, information)

@@ -30,15 +30,6 @@ from labelweave.report.document import (
     write_document,
 )
 
-__all__ = [
-    "command_paragraph",
-    "comparison_document",
-    "comparison_table",
-    "rank_diagram",
-    "warning_notes",
-    "write_report",
-]
-
 _SYMBOLS = Symbols.of("utf-8")
 _SCALING = {"auto": "yes if they are dense", "True": "yes", "False": "no"}
 _NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
@@ -61,26 +52,22 @@ def write_report(
     path : str or path-like
         A file with the extension ``.html`` (one page with charts, which needs no other file),
         ``.md`` (Markdown) or ``.tex`` (the tables, one ``table`` environment each).
-    test : {"paired", "corrected"}, default="paired"
-        The t-test of the first method against each of the others.
-    alpha : float, default=0.05
-        Significance level.
+    test, alpha
+        The t-test of the first method against each of the others and its level of significance,
+        as in `Comparison.verdicts`.
     command : str, default=""
         The command that repeats the comparison.
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import tempfile
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.dummy import DummyClassifier
     >>> from labelweave import compare
     >>> X, Y = make_multilabel_classification(40, n_features=5, random_state=0)
     >>> result = compare({"prior": DummyClassifier()}, X, Y, cv=2, metrics=["f1_micro"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "report.md")
-    ...     write_report(result, path)
-    ...     path.read_text(encoding="utf-8").splitlines()[0]
-    '# Methods compared on data'
+    ...     write_report(result, f"{folder}/report.html")
     """
     document = comparison_document(comparisons, test=test, alpha=alpha, command=command)
     write_document(document, path)
@@ -110,7 +97,10 @@ def comparison_document(
         subtitle = ", ".join(map(_name, all_of_them))
         ranks = tuple(_rank_blocks(all_of_them, alpha))
         body = [Section("Ranks", ranks)] if ranks else []
-        body += [_data_set_section(one, test, alpha) for one in all_of_them]
+        for one in all_of_them:
+            table = comparison_table(one, test=test, alpha=alpha)
+            charts = (*_fold_strips(one, test, alpha), *_time_strips(one))
+            body.append(Section(_name(one), (table, *charts)))
     end = (
         Section("Problems", _problems(all_of_them)),
         Section("Settings", _settings(all_of_them)),
@@ -130,8 +120,7 @@ def comparison_table(
 ) -> Table:
     """Return means ± standard deviations, a row per metric and a column per method.
 
-    The best score of a row is strong, which the note calls `best`. A mark says that the first
-    method is significantly better or worse. The last row counts its wins, ties and losses.
+    The note calls the style of the best scores `best`, and explains the marks of significance.
     """
     rows = score_rows(comparison, symbols, test=test, alpha=alpha, with_spread=with_spread)
     cells: tuple[tuple[Cell | str, ...], ...] = tuple(
@@ -173,12 +162,6 @@ def _time_strips(comparison: Comparison) -> tuple[Strips, ...]:
     )
 
 
-def _data_set_section(comparison: Comparison, test: str, alpha: float) -> Section:
-    table = comparison_table(comparison, test=test, alpha=alpha)
-    charts = (*_fold_strips(comparison, test, alpha), *_time_strips(comparison))
-    return Section(_name(comparison), (table, *charts))
-
-
 def _name(comparison: Comparison) -> str:
     return comparison.data.name or "data"
 
@@ -197,8 +180,7 @@ def _problems(comparisons: Sequence[Comparison]) -> tuple[Block, ...]:
 def warning_notes(comparison: Comparison, *, limit: int = 3, width: int = 200) -> list[str]:
     """Summarise the warnings of all folds, one line per method and warning.
 
-    Warnings that differ only in numbers count as one, and the first is shown. A method has at most
-    `limit` lines, with at most `width` characters of the message.
+    Warnings that differ only in numbers count as one; a method has at most `limit` lines.
     """
     notes = []
     for method in comparison.methods:

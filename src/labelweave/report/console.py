@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     from labelweave.models.structure import Structure
 
-__all__ = [
-    "comparison_tables",
-    "make_console",
-    "show_comparison",
-    "show_datasets",
-    "show_explanation",
-    "show_label_table",
-    "show_scores",
-    "show_structures",
-]
-
 # A pipe has no width: lines are not wrapped unless COLUMNS is set.
 _UNLIMITED = 10_000
 # The name of a method is wrapped if it is longer than this and than the scores below it.
@@ -82,10 +71,7 @@ def show_comparison(
 def comparison_tables(
     comparison: Comparison, console: Console, *, test: str = "paired", alpha: float = 0.05
 ) -> list[Table]:
-    """Return the table of a comparison, in blocks of methods if the console is narrow.
-
-    The best score of a row is bold, or followed by a star on a plain stream.
-    """
+    """Return the table of a comparison, in blocks of methods if the console is narrow."""
     symbols = Symbols.of(console.encoding)
     table, spare = (
         comparison_table(comparison, test=test, alpha=alpha, symbols=symbols, with_spread=spread)
@@ -151,8 +137,14 @@ def _score(cell: document.Cell, width: int, bold: bool) -> Text:
     return text
 
 
-def _plain_table() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+def _plain_table(left: Sequence[str] = (), right: Sequence[str] = ()) -> Table:
+    """Return a table without lines, its columns aligned to the left or to the right."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in left:
+        table.add_column(title, no_wrap=True)
+    for title in right:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
 
 
 def show_scores(scores: Mapping[str, float], metrics: Iterable[Metric], console: Console) -> None:
@@ -170,10 +162,7 @@ def show_scores(scores: Mapping[str, float], metrics: Iterable[Metric], console:
 
 def show_label_table(table: pd.DataFrame, console: Console) -> None:
     """Print a frame of scores with one line per label."""
-    shown = _plain_table()
-    shown.add_column("label", no_wrap=True)
-    for column in table.columns:
-        shown.add_column(column.replace("_", " "), justify="right", no_wrap=True)
+    shown = _plain_table(["label"], [column.replace("_", " ") for column in table.columns])
     missing = Symbols.of(console.encoding).missing
     for label, *figures in table.itertuples():
         cells = [missing if f != f else f"{f:.4f}" if isinstance(f, float) else f for f in figures]
@@ -187,11 +176,7 @@ def show_explanation(
 ) -> None:
     """Print the largest contributions to a log-ratio, the sum of the others, and the total."""
     missing = Symbols.of(console.encoding).missing
-    table = _plain_table()
-    for title in ("term", "kind"):
-        table.add_column(title, no_wrap=True)
-    for title in ("value", "contribution"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = _plain_table(("term", "kind"), ("value", "contribution"))
     frame = explanation.to_frame(row, max_terms)
     for term, kind, value, contribution in frame.itertuples(index=False):
         known = missing if value != value else f"{value:.4g}"
@@ -203,10 +188,7 @@ def show_explanation(
 
 def show_datasets(entries: Iterable[CatalogueEntry], console: Console) -> None:
     """Print the named data sets, and where they are found."""
-    table = _plain_table()
-    table.add_column("name", no_wrap=True)
-    for title in ("rows", "features", "labels", "per row"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = _plain_table(["name"], ("rows", "features", "labels", "per row"))
     table.add_column("found in", no_wrap=True)
     table.add_column("description")
     missing = Symbols.of(console.encoding).missing

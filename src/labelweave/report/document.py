@@ -18,32 +18,6 @@ from typing import Literal, get_args
 from labelweave._common.checks import check_choice
 from labelweave._common.files import replacing
 
-__all__ = [
-    "DOCUMENT_FORMATS",
-    "OUTCOMES",
-    "Block",
-    "Cell",
-    "Chart",
-    "Document",
-    "Facts",
-    "LineChart",
-    "Outcome",
-    "Paragraph",
-    "RankDiagram",
-    "Section",
-    "Series",
-    "Strips",
-    "Table",
-    "Verdict",
-    "Verdicts",
-    "block_name",
-    "chart_table",
-    "check_document_path",
-    "clean",
-    "spans",
-    "write_document",
-]
-
 #: The possible results of testing a published claim.
 Outcome = Literal["reproduced", "partly", "not reproduced", "not testable"]
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
@@ -134,10 +108,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a chart, interrupted where x or y is not finite; error bars are optional.
-
-    Measured lines are solid; published ones beside them are dashed.
-    """
+    """One line of a chart, interrupted where x or y is not finite; published ones are dashed."""
 
     name: str
     x: tuple[float, ...]
@@ -170,10 +141,7 @@ class LineChart:
 
 @dataclass(frozen=True)
 class RankDiagram:
-    """Average ranks of methods (1 is best); bars connect ranks that do not differ significantly.
-
-    Two ranks differ significantly if they are at least `critical_difference` apart (Demšar, 2006).
-    """
+    """Average ranks; bars connect those less than `critical_difference` apart (Demšar, 2006)."""
 
     title: str
     ranks: Mapping[str, float]
@@ -185,8 +153,7 @@ class RankDiagram:
 class Strips:
     """One strip of dots per method: a dot for each fold, and a mark at the mean.
 
-    `standings` are the results of a test of the first method against each of the others ("better",
-    "worse", "tie", or None where no test was possible); None if nothing was tested.
+    `standings` are "better", "worse", "tie" or None, as in `Comparison.verdicts`.
     """
 
     title: str

@@ -15,8 +15,6 @@ from labelweave._common.arrays import Floats
 from labelweave._common.drawing import COLOURS, EDGE, INK, literal
 from labelweave.report.document import Chart, LineChart, RankDiagram, Strips, clean
 
-__all__ = ["draw"]
-
 # Inches. At this width, the text is readable on a phone.
 _WIDTH = 5.0
 _FONT_SIZE = 11.0
@@ -53,7 +51,7 @@ def draw(chart: Chart, name: str) -> str | None:
     except ImportError:
         return None
     file = io.StringIO()
-    # Axes over a range of many powers of ten divide by what rounds to zero.
+    # Axes over many powers of ten divide by numbers that round to zero.
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings(), np.errstate(all="ignore"):
         # The browser has glyphs that matplotlib's font lacks.
         warnings.filterwarnings("ignore", "Glyph")

@@ -28,12 +28,10 @@ from labelweave.report.document import (
 )
 from labelweave.report.figures import draw
 
-__all__ = ["to_html"]
-
 # Tables with more columns become lists of their rows on a phone, where not all methods would fit.
 _FEW_COLUMNS = 3
 _TAGS = {"plain": "", "code": "code", "bold": "strong"}
-# A sign besides the colour.
+# A sign beside the colour.
 _SIGNS = {"reproduced": "✓", "partly": "◐", "not reproduced": "✗", "not testable": "?"}
 
 

@@ -22,8 +22,6 @@ from labelweave.report.document import (
     spans,
 )
 
-__all__ = ["to_latex", "to_markdown"]
-
 # Characters with a meaning anywhere in a line of Markdown; `<` and `&` would begin HTML.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#$])")
 # At the beginning of a paragraph: lists, rules, and the underline of a heading.
@@ -81,10 +79,7 @@ def to_latex(document: Document) -> str:
     They need the package booktabs. The label of a table is ``tab:`` and the name of its block.
     Paragraphs and facts, such as the command that repeats a comparison, are comments.
     """
-    lines = [
-        _comment(document.title),
-        r"% The preamble needs \usepackage{booktabs}.",
-    ]
+    lines = [_comment(document.title), r"% The preamble needs \usepackage{booktabs}."]
     for number, section in enumerate(document.sections, 1):
         for place, block in enumerate(section.blocks, 1):
             if isinstance(block, Table):

@@ -1,14 +1,9 @@
-"""Bayesian online learning: one pass over a stream, a posterior over every weight."""
+"""Bayesian online learning: one pass over a stream, a posterior over every weight.
 
-from labelweave.models.online.merge import drifted, merge, smooth
-from labelweave.models.online.settings import OnlineSettings
+The estimator is `labelweave.BayesianOnlineClassifier`, with settings `labelweave.OnlineSettings`.
+"""
+
+from labelweave.models.online.evidence import drifted, merge, smooth
 from labelweave.models.online.stream import StreamHistory, StreamLearner
 
-__all__ = [
-    "OnlineSettings",
-    "StreamHistory",
-    "StreamLearner",
-    "drifted",
-    "merge",
-    "smooth",
-]
+__all__ = ["StreamHistory", "StreamLearner", "drifted", "merge", "smooth"]

@@ -1,14 +1,11 @@
 """From scores to calibrated probabilities, by prequential predictions.
 
-From standardised scores to calibrated probabilities, by prequential predictions.
-
-A margin, noise-free predictions and correlated features make a diagonal posterior overconfident,
-and wider margins for rare labels raise their scores. The stream itself shows by how much: a row is
-predicted before it is learned from. One logistic map per label of the standardised score z,
-P(y = 1) = σ(slope · z + offset), is fitted to these predictions and the true labels (Platt
-scaling); labels with few examples borrow strength from all others.
-
-Labels as thresholds of Gaussian variables that have a bias in common.
+The moments of a row's scores give Gaussian variables of its labels with a bias in common
+(`Latent`), whose thresholds are the standardised scores z. A margin, noise-free predictions and
+correlated features make them overconfident, and wider margins for rare labels raise their scores.
+The stream itself shows by how much: a row is predicted before it is learned from. One logistic map
+per label, P(y = 1) = σ(slope · z + offset), is fitted to these predictions and the true labels
+(Platt scaling); labels with few examples borrow strength from all others.
 """
 
 from __future__ import annotations
@@ -42,6 +39,7 @@ _FASTEST = 1 / 4096
 _MOST_STEPS, _CLOSE = 50, 1e-8
 # Labels that are fitted together, to bound memory.
 _TOGETHER = 4096
+_TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
 
 
 class CalibrationMap(NamedTuple):
@@ -56,15 +54,10 @@ class CalibrationMap(NamedTuple):
 
 
 class Calibration:
-    """How often each label applied, by its standardised score.
-
-    Attributes
-    ----------
-    counts : (L, 2, bins) array
-        Rows without and with the label; what is forgotten makes them fractions.
-    """
+    """How often each label applied, by its standardised score."""
 
     def __init__(self) -> None:
+        #: Rows without and with each label, by bin, (L, 2, bins); forgetting makes them fractions.
         self.counts = np.zeros((0, 2, N_BINS))
 
     def grow(self, n_labels: int) -> None:
@@ -73,10 +66,7 @@ class Calibration:
         self.counts = np.concatenate([self.counts, np.zeros((added, *self.counts.shape[1:]))])
 
     def add(self, z: Floats, labels: Labels, retained: Floats | None = None) -> None:
-        """Count rows in turn: their scores and labels (0, 1, or -1 for unknown), (n, L) each.
-
-        Of what was counted before row i, the share `retained[i]` remains; all of it if None.
-        """
+        """Count (n, L) scores and labels in turn; row i leaves `retained[i]` of the counts."""
         bins = np.rint(np.arcsinh(z) * (1 / _WIDTH)).clip(-_REACH, _REACH).astype(np.int64)
         cells = N_BINS * (2 * np.arange(z.shape[1]) + labels) + bins + _REACH
         known, counts = labels >= 0, self.counts.reshape(-1)
@@ -102,14 +92,9 @@ class Calibration:
 
 
 class PrequentialRows(NamedTuple):
-    """Rows that are predicted before they are learned from.
+    """Numbers of rows that are predicted before they are learned from.
 
-    Parameters
-    ----------
-    rows : (n,) int64 array
-        Their numbers.
-    retained : (n,) array or None
-        The share of earlier counts that each row leaves; None if nothing is forgotten.
+    Each row leaves the share `retained` of all earlier counts; None if nothing is forgotten.
     """
 
     rows: Indices
@@ -138,10 +123,7 @@ def prequential_rows(first: int, last: int, forgetting: float) -> PrequentialRow
 
 
 def _fitted(counts: Floats, z: Floats, start: Floats, spread: Floats) -> Floats:
-    """Slope and offset of each label, (L, 2), with a Gaussian prior around `start`.
-
-    Newton's method; a step that leads uphill is halved until it does not.
-    """
+    """Return slope and offset of each label, (L, 2), by Newton's method, with prior N(start, ·)."""
     columns = np.stack([z, np.ones_like(z)], axis=1)
     products = (columns[:, :, None] * columns[:, None, :]).reshape(-1, 4)
     precision = 1 / spread**2
@@ -169,20 +151,12 @@ def _fitted(counts: Floats, z: Floats, start: Floats, spread: Floats) -> Floats:
     return found
 
 
-_TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
-
-
 class Latent(NamedTuple):
-    """Label c of a row applies where z_c exceeds √(1 − ρ_c²) ξ_c + ρ_c ζ, all standard normal.
+    """Label c of a row applies where z_c exceeds √(1 − ρ_c²) ξ_c + ρ_c ζ.
 
-    ζ is the bias that labels share, ξ_c what is a label's own. Arrays are (n, L).
-
-    Parameters
-    ----------
-    z : array
-        How many standard deviations scores lie above the bias.
-    loading : array
-        ρ, from 0 (labels do not depend on each other) to 1.
+    The variables are standard normal: ζ is the bias that the labels share, ξ_c is the label's own.
+    `z` says how many standard deviations a score lies above the bias, `loading` is ρ, from 0
+    (labels do not depend on each other) to 1; both are (n, L).
     """
 
     z: Floats
@@ -195,10 +169,7 @@ class Latent(NamedTuple):
         return cls((mean - bias_mean) / spread, np.sqrt(bias_variance) / spread)
 
     def calibrated(self, by: CalibrationMap) -> Latent:
-        """Return thresholds with the probabilities of the map.
-
-        What the bias adds to a score is flattened as the score is.
-        """
+        """Return thresholds with the probabilities of the map, which flattens loadings likewise."""
         log_odds = by.log_odds(self.z)
         z = -np.sign(log_odds) * ndtri_exp(log_expit(-np.abs(log_odds)))
         return Latent(z, self.loading * np.minimum(by.slope / PROBIT_SLOPE, 1.0))
@@ -210,3 +181,11 @@ class Latent(NamedTuple):
     def log_odds(self) -> Floats:
         """Return the log-odds of every label, which rank rows where probabilities are rounded."""
         return np.asarray(log_ndtr(self.z) - log_ndtr(-self.z))
+
+
+def categorical_log_odds(log_odds: Floats) -> Floats:
+    """Return the log-odds of each label given that exactly one of independent labels applies."""
+    before, after = np.full((2, *log_odds.shape), -np.inf)
+    before[:, 1:] = np.logaddexp.accumulate(log_odds, axis=1)[:, :-1]
+    after[:, :-1] = np.logaddexp.accumulate(log_odds[:, ::-1], axis=1)[:, -2::-1]
+    return np.asarray(log_odds - np.logaddexp(before, after))

@@ -1,4 +1,15 @@
-"""Gaussians in natural parameters, in which evidence adds up."""
+"""Posteriors as evidence: merging those that were learned apart, and weights that drift.
+
+In natural parameters (precision 1/σ², and μ/σ²) evidence adds up: the posterior of independent rows
+is the prior plus what each part of them has taught. So posteriors that were learned apart, from the
+same start, are merged by one sum.
+
+Weights that change over time take a step of a random walk between two periods, w_{t+1} = w_t +
+N(0, drift) (section 3.2 of the paper). Learning goes forward: a period begins with the posterior of
+the one before, its variances raised by the drift (`drifted`). Going back, each period learns from
+those after it (`smooth`): the Rauch–Tung–Striebel recursion, exact for Gaussians, one weight at a
+time because the posterior is diagonal.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +18,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from labelweave._common.arrays import Floats
+from labelweave._common.arrays import Floats, Indices
+from labelweave._common.checks import check_number
+from labelweave.models.online.classifier import BayesianOnlineClassifier
+from labelweave.models.online.state import OnlineState
 
-# Evidence that contradicts itself (possible with wrongly recorded labels) takes no more than this
-# share of the prior's precision away.
+Moments = tuple[NDArray[np.floating], NDArray[np.floating]]
+# Features that are merged at a time: float64 copies of all states' weights would be large.
+_TILE = 4096
+# Evidence that contradicts itself, as with wrongly recorded labels, leaves at least this share of
+# the prior's precision.
 _LEAST_PRECISION = 1e-3
 
 
-class Evidence(NamedTuple):
-    """What has been learned beyond a prior N(0, v): the natural parameters minus the prior's.
-
-    Parameters
-    ----------
-    precision : array
-        1/σ² − 1/v.
-    precision_mean : array
-        μ/σ².
-    """
+class NaturalParameters(NamedTuple):
+    """Evidence beyond a prior N(0, v): 1/σ² − 1/v and μ/σ², arrays of one shape."""
 
     precision: NDArray[np.floating]
     precision_mean: NDArray[np.floating]
@@ -36,7 +46,7 @@ class Evidence(NamedTuple):
         variance: NDArray[np.floating],
         prior_variance: float,
         scale: float | NDArray[np.floating] = 1.0,
-    ) -> Evidence:
+    ) -> NaturalParameters:
         """Return the evidence in a Gaussian, for a weight whose feature is divided by `scale`."""
         precision = np.reciprocal(variance)
         precision_mean = mean * precision
@@ -44,7 +54,7 @@ class Evidence(NamedTuple):
         precision -= np.reciprocal(precision.dtype.type(prior_variance))
         return cls(precision, precision_mean).scaled(scale)
 
-    def scaled(self, scale: float | NDArray[np.floating]) -> Evidence:
+    def scaled(self, scale: float | NDArray[np.floating]) -> NaturalParameters:
         """Return the evidence for a weight whose feature is divided by `scale`, in place."""
         if np.any(scale != 1.0):
             self.precision[...] *= np.square(scale)
@@ -52,20 +62,22 @@ class Evidence(NamedTuple):
         return self
 
     @classmethod
-    def sum(cls, evidence: Sequence[Evidence], common: Evidence) -> Evidence:
-        """Return the evidence of several learners that all began with `common`, counted once."""
+    def sum(
+        cls, evidence: Sequence[NaturalParameters], common: NaturalParameters
+    ) -> NaturalParameters:
+        """Return the evidence of several learners, and once the `common` one they began with."""
         return cls(
             added([each.precision for each in evidence], common.precision),
             added([each.precision_mean for each in evidence], common.precision_mean),
         )
 
-    def __sub__(self, other: Evidence) -> Evidence:
+    def __sub__(self, other: NaturalParameters) -> NaturalParameters:
         """Return what is left of the evidence without another."""
-        return Evidence(
+        return NaturalParameters(
             self.precision - other.precision, self.precision_mean - other.precision_mean
         )
 
-    def moments(self, prior_variance: float) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    def moments(self, prior_variance: float) -> Moments:
         """Return mean and variance of prior and evidence together."""
         precision = np.maximum(
             1 / prior_variance + self.precision, _LEAST_PRECISION / prior_variance
@@ -75,8 +87,261 @@ class Evidence(NamedTuple):
 
 
 def added(values: Sequence[NDArray[Any]], start: NDArray[Any]) -> Floats:
-    """Add to `start` what each of the values has beyond it; the same bits in any order of them."""
+    """Add the differences of the values from `start` to it; the same bits in any order of them."""
     total = np.zeros(np.shape(start))
-    for term in np.sort(np.stack(values) - start, axis=0):  # smallest first, whoever it is from
+    for term in np.sort(np.stack(values) - start, axis=0):  # the smallest first
         total += term
     return np.asarray(start + total)
+
+
+def weight_parameters(
+    state: OnlineState, panel: int, rows: slice | Indices, row_length: float
+) -> NaturalParameters:
+    """Return the evidence about weights of one panel, for features divided by `row_length`."""
+    moments = state.panel_moments(panel, rows)
+    numbers = np.arange(1 + state.n_features)[rows, None] if state.row_length != row_length else 0
+    # The constant feature is not scaled.
+    scale = np.where(numbers, state.row_length / row_length, 1.0)
+    return NaturalParameters.of(*moments, state.settings.prior_variance, scale)
+
+
+def bias_parameters(state: OnlineState) -> NaturalParameters:
+    """Return the evidence about all biases, (1,) or (L,)."""
+    return NaturalParameters.of(*state.bias_moments, state.model.bias_prior)
+
+
+def merge(
+    *models: BayesianOnlineClassifier, prior: BayesianOnlineClassifier | None = None
+) -> BayesianOnlineClassifier:
+    """Return one model of all the rows that several models learned from.
+
+    Rows can be learned in parts, for example on several machines: the evidence adds up. Merging all
+    models at once gives the same bits in any order of them.
+
+    Parameters
+    ----------
+    *models : BayesianOnlineClassifier
+        Models with the same parameters and labels, fitted to different rows. Not changed.
+    prior : BayesianOnlineClassifier, optional
+        The model that all of them were copies of when they began to learn; by default they began
+        from nothing.
+
+    Returns
+    -------
+    BayesianOnlineClassifier
+        A new model, which can go on learning.
+
+    Examples
+    --------
+    >>> from labelweave import load
+    >>> from labelweave import BayesianOnlineClassifier
+    >>> from labelweave.models.online import merge
+    >>> data = load("emotions")
+    >>> halves = [
+    ...     BayesianOnlineClassifier().partial_fit(data.X[half], data.Y[half])
+    ...     for half in (slice(0, 300), slice(300, 593))
+    ... ]
+    >>> merge(*halves).state_.n_rows
+    593
+    """
+    if not models:
+        raise ValueError("there is nothing to merge: pass at least one model")
+    together = models if prior is None else (*models, prior)
+    for model in together:
+        check_is_fitted(model)
+    widest = max(together, key=lambda model: model.state_.n_labels)
+    longest = max(together, key=lambda model: model.state_.n_features)
+    for model in together:
+        _check_same_labels(model, widest)
+        if not _agree(_feature_names(model), _feature_names(longest)):
+            raise ValueError("models that are merged must have the same features in the same order")
+    merged = type(models[0])(**models[0].get_params(deep=False))
+    return merged.adopt(
+        merge_states([model.state_ for model in models], None if prior is None else prior.state_),
+        _label_names(widest),
+        classes=widest.classes_,
+        feature_names=_feature_names(longest),
+        seed=models[0].seed_,
+    )
+
+
+def _check_same_labels(model: BayesianOnlineClassifier, other: BayesianOnlineClassifier) -> None:
+    mine, others = model.classes_, other.classes_
+    # One-dimensional classes are the two values of one label, else there is a pair per label.
+    if (
+        mine.ndim != others.ndim
+        or not _agree(mine, others)
+        or (mine.ndim == 1 and len(mine) != len(others))
+    ):
+        raise ValueError("models that are merged must have the same classes")
+    if not _agree(_label_names(model), _label_names(other)):
+        raise ValueError("models that are merged must have the same labels")
+
+
+def _label_names(model: BayesianOnlineClassifier) -> Any:
+    return getattr(model, "label_names_in_", None)
+
+
+def _feature_names(model: BayesianOnlineClassifier) -> Any:
+    return getattr(model, "feature_names_in_", None)
+
+
+def _agree(part: Any, whole: Any) -> bool:
+    """Whether both are unknown, or `part` is how `whole` begins."""
+    if part is None or whole is None:
+        return part is whole
+    return np.array_equal(part, whole[: len(part)])
+
+
+def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None) -> OnlineState:
+    """Return the posterior of all the rows that the states learned from since the `prior`."""
+    if not states:
+        raise ValueError("there is nothing to merge: pass at least one model")
+    model = states[0].model
+    if any(state.model != model for state in (*states, *([prior] if prior else []))):
+        raise ValueError("models that are merged must have been made with the same parameters")
+    n_features = max(state.n_features for state in states)
+    n_labels = max(state.n_labels for state in states)
+    start = OnlineState(model=model) if prior is None else prior.copy()
+    start.grow(max(n_features, start.n_features), max(n_labels, start.n_labels))
+    known = [_grown(state, start) for state in states]
+    merged = start.copy()
+    merged.set_counts(_merged_counts(known, start))
+    for panel in range(merged.n_panels):
+        for first in range(0, 1 + merged.n_features, _TILE):
+            tile = slice(first, first + _TILE)
+            # The states divided features by different lengths.
+            common, *parts = (
+                weight_parameters(state, panel, tile, merged.row_length)
+                for state in (start, *known)
+            )
+            together = NaturalParameters.sum(parts, common)
+            merged.set_weights(panel, tile, *together.moments(merged.settings.prior_variance))
+    biases = NaturalParameters.sum(list(map(bias_parameters, known)), bias_parameters(start))
+    merged.set_bias(*biases.moments(model.bias_prior))
+    merged.mark_current()
+    return merged
+
+
+def _merged_counts(states: Sequence[OnlineState], start: OnlineState) -> dict[str, NDArray[Any]]:
+    """Return the counts of all states together, those of the common start once."""
+    counts = [state.counts() for state in states]
+    merged = {
+        name: added([each[name] for each in counts], before).astype(before.dtype)
+        for name, before in start.counts().items()
+    }
+    # Each state may have forgotten counts of the start.
+    merged["calibration"] = np.maximum(merged["calibration"], 0.0)
+    return merged
+
+
+def _grown(state: OnlineState, target: OnlineState) -> OnlineState:
+    """Return the state with all features and labels of the target, a copy if any are missing."""
+    if (state.n_features, state.n_labels) == (target.n_features, target.n_labels):
+        return state
+    grown = state.copy()
+    grown.grow(target.n_features, target.n_labels)
+    return grown
+
+
+def drifted(state: OnlineState, drift: float) -> OnlineState:
+    """Return the posterior at the beginning of the next period, as a copy.
+
+    Parameters
+    ----------
+    state : OnlineState
+        The posterior at the end of a period: ``model.state_``.
+    drift : float
+        Variance of the change of every weight and bias from one period to the next.
+
+    Returns
+    -------
+    OnlineState
+        The same means, with larger variances. `BayesianOnlineClassifier.adopt` takes it over, to go
+        on learning from it.
+
+    Examples
+    --------
+    >>> from labelweave import BayesianOnlineClassifier
+    >>> from labelweave.models.online import drifted
+    >>> model = BayesianOnlineClassifier().partial_fit([[0.0], [0.0]], [[1, 0], [0, 1]])
+    >>> model.variance_[0, 0], drifted(model.state_, 0.5).variance[0, 0]
+    (np.float32(0.1), np.float32(0.6))
+    """
+    later = state.copy()
+    check_number(drift, "drift", minimum=0)
+    for panel in range(later.n_panels):
+        mean, variance = state.panel_moments(panel)
+        later.set_weights(panel, slice(None), mean, variance + np.float32(drift))
+    if state.model.likelihood == "bias":
+        later.set_bias(state.bias_moments[0], state.bias_moments[1] + drift)
+    later.mark_current()
+    return later
+
+
+def smooth(states: Sequence[OnlineState], drift: float) -> list[OnlineState]:
+    """Return the posterior of each period given the rows of all periods.
+
+    Parameters
+    ----------
+    states : sequence of OnlineState
+        The posteriors at the ends of consecutive periods; each period began with `drifted` of the
+        one before. Not changed.
+    drift : float
+        Variance of the change from one period to the next, as in `drifted`.
+
+    Returns
+    -------
+    list of OnlineState
+        Copies that differ in the moments of weights and biases only; the last is as it was.
+
+    Examples
+    --------
+    The weight of a feature that occurs in the second period only:
+
+    >>> from labelweave import BayesianOnlineClassifier
+    >>> from labelweave.models.online import drifted, smooth
+    >>> first = BayesianOnlineClassifier().partial_fit([[0.0], [0.0]], [[1, 0], [0, 1]])
+    >>> second = BayesianOnlineClassifier().adopt(drifted(first.state_, 0.01))
+    >>> for _ in range(3):
+    ...     second = second.partial_fit([[1.0]], [[1, 0]])
+    >>> earlier, later = smooth([first.state_, second.state_], 0.01)
+    >>> bool(earlier.mean[0, 0] > first.mean_[0, 0] == 0.0)
+    True
+    >>> bool(earlier.variance[0, 0] < first.variance_[0, 0])
+    True
+    """
+    check_number(drift, "drift", minimum=0)
+    if not states:
+        raise ValueError("there is nothing to smooth: pass at least one state")
+    if any(state.model != states[0].model for state in states):
+        raise ValueError("states that are smoothed must have been made with the same parameters")
+    smoothed = [state.copy() for state in states]
+    n_features = max(state.n_features for state in states)
+    n_labels = max(state.n_labels for state in states)
+    for state in smoothed:
+        state.grow(n_features, n_labels)
+    for now, later in zip(smoothed[-2::-1], smoothed[:0:-1], strict=True):
+        _learn_from_later(now, later, drift)
+    return smoothed
+
+
+def _learn_from_later(now: OnlineState, later: OnlineState, drift: float) -> None:
+    # Weights belong to features divided by the mean length of rows so far, which differs.
+    unit = np.full((1 + now.n_features, 1), now.row_length / later.row_length)
+    unit[0] = 1.0  # the constant feature is not scaled
+    for panel in range(now.n_panels):
+        mean, variance = later.panel_moments(panel)
+        after = mean * unit, variance * unit**2
+        smoothed = smoothed_moments(now.panel_moments(panel), after, drift)
+        now.set_weights(panel, slice(None), *smoothed)
+    if now.model.likelihood == "bias":
+        now.set_bias(*smoothed_moments(now.bias_moments, later.bias_moments, drift))
+    now.mark_current()
+
+
+def smoothed_moments(filtered: Moments, after: Moments, drift: float) -> tuple[Floats, Floats]:
+    """Return mean and variance given the smoothed ones of the next period."""
+    mean, variance = (np.asarray(values, dtype=np.float64) for values in filtered)
+    gain = variance / (variance + drift)
+    return mean + gain * (after[0] - mean), variance + gain**2 * (after[1] - variance - drift)

@@ -1,13 +1,9 @@
-"""Labels compared with each other: expectation propagation in Python.
-
-Labels that are compared with each other instead of with a bias: figures 1 and 2 of the paper.
+"""Labels that are compared with each other instead of with a bias: figures 1 and 2 of the paper.
 
 Every relevant label's noisy score f_r has to exceed that of every irrelevant one, f_k, by a margin:
-one factor per pair, with a message to each of its two labels. If exactly one label is relevant,
-that is the paper's multi-class model, with O(L) factors; in general there are up to O(L²). Plain
-NumPy, one row at a time.
-
-Update a posterior with rows whose labels are compared with each other.
+one factor per pair, with a message to each of its two labels, by expectation propagation. If
+exactly one label is relevant, that is the paper's multi-class model, with O(L) factors; in general
+there are up to O(L²). It is plain NumPy, one row at a time.
 """
 
 from __future__ import annotations
@@ -22,8 +18,7 @@ from labelweave._core import native
 from labelweave.models.online.rows import CsrArrays
 
 if TYPE_CHECKING:
-    from labelweave.models.online.state import Posterior
-
+    from labelweave.models.online.state import OnlineState
 
 _MOST_SWEEPS = 50
 # Sweeps over the factors end when no mean moves by more than this share of its standard deviation
@@ -31,20 +26,16 @@ _MOST_SWEEPS = 50
 _CLOSE = 1e-6
 # The least of its precision that a cavity keeps, whatever wrongly recorded labels take away.
 _LEAST_PRECISION = 1e-3
+# As in the kernels: noise has at least this variance, and a row leaves at least this share of the
+# variance of a weight.
+_SMALLEST_NOISE, _SMALLEST_FACTOR = 1e-12, 2.0**-23
 
 
 class MomentUpdate(NamedTuple):
-    """Derivatives of log Z, the log evidence of a row, in the means of the scores' cavities.
+    """∂ log Z / ∂ mean and −∂² log Z / ∂ mean² of a row's evidence Z, (L,) each.
 
-    They give the posterior moments: a mean rises by variance · gradient, a variance falls by
-    variance² · curvature.
-
-    Parameters
-    ----------
-    gradient : (L,) array
-        ∂ log Z / ∂ mean.
-    curvature : (L,) array
-        −∂² log Z / ∂ mean².
+    Posterior moments follow: a mean rises by variance · gradient, a variance falls by variance² ·
+    curvature.
     """
 
     gradient: Floats
@@ -54,10 +45,7 @@ class MomentUpdate(NamedTuple):
 def propagate(
     mean: Floats, variance: Floats, labels: Labels, margin: Floats, flip: float = 0.0
 ) -> MomentUpdate:
-    """Return how a row changes the moments of its scores, by expectation propagation.
-
-    There is one factor for every pair of a relevant and an irrelevant label.
-    """
+    """Return how a row changes the moments of its scores."""
     relevant, irrelevant = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
     prior = np.stack([1 / variance, mean / variance])
     # Messages in natural parameters (precision, precision · mean), from each factor to both labels.
@@ -114,11 +102,6 @@ def _converged(before: Floats, after: Floats) -> bool:
     return bool((moved <= _CLOSE).all() and (changed <= _CLOSE).all())
 
 
-# As in the kernels: noise has at least this variance, and a row leaves at least this share of the
-# variance of a weight.
-_SMALLEST_NOISE, _SMALLEST_FACTOR = 1e-12, 2.0**-23
-
-
 def check_labels(likelihood: str, labels: Labels) -> None:
     """Refuse rows that a multi-class model cannot have."""
     if likelihood == "multiclass" and ((labels == 1).sum(axis=1) != 1).any():
@@ -129,42 +112,40 @@ def check_labels(likelihood: str, labels: Labels) -> None:
 
 
 def update_pairwise(
-    posterior: Posterior,
+    state: OnlineState,
     rows: CsrArrays,
     labels: Labels,
     predicted: Indices,
     z: Floats,
 ) -> None:
-    """Learn from the rows in turn; the constant feature comes first in each.
-
-    The standardised scores of the rows in `predicted`, before they are learned from, go to `z`.
-    """
+    """Learn from the rows in turn; write the scores of the rows in `predicted` to z beforehand."""
     indptr, indices, values = rows
     place = dict(zip(predicted.tolist(), z, strict=True))
     for number, (row, (begin, end)) in enumerate(zip(labels, pairwise(indptr), strict=True)):
+        # The constant feature comes first.
         features = np.append(0, indices[begin:end] + 1)
-        x = np.append(posterior.label_offset, values[begin:end])
-        mean, variance = posterior.feature_moments(features)
+        x = np.append(state.model.label_offset, values[begin:end])
+        mean, variance = state.feature_moments(features)
         score, spread = x @ mean, x**2 @ variance
         if number in place:
-            place[number][:] = posterior.latent_of(score, spread).z
-        posterior.count(row)
-        noise = max(posterior.settings.noise**2, _SMALLEST_NOISE)
+            place[number][:] = state.latent_of(score, spread).z
+        state.count(row)
+        noise = max(state.settings.noise**2, _SMALLEST_NOISE)
         update = propagate(
             score,
             spread + noise,
             row,
-            _margins(posterior, row),
-            posterior.settings.flip_probability,
+            _margins(state, row),
+            state.model.flip_probability,
         )
         mean += variance * x[:, None] * update.gradient
         factor = 1.0 - variance * x[:, None] ** 2 * update.curvature
-        posterior.set_features(features, mean, variance * np.maximum(factor, _SMALLEST_FACTOR))
+        state.set_features(features, mean, variance * np.maximum(factor, _SMALLEST_FACTOR))
 
 
-def _margins(posterior: Posterior, labels: Labels) -> Floats:
-    margins = np.full(len(labels), posterior.settings.margin, dtype=np.float64)
-    if posterior.settings.skew_margin:
+def _margins(state: OnlineState, labels: Labels) -> Floats:
+    margins = np.full(len(labels), state.settings.margin, dtype=np.float64)
+    if state.settings.skew_margin:
         given = labels == 1
-        margins[given] *= posterior.skew(given)
+        margins[given] *= state.skew(given)
     return margins

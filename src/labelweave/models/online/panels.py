@@ -1,8 +1,8 @@
-"""Weights in memory; checks of a stored posterior.
+"""Where the posterior of the weights lies in memory, how much it takes, and checks of stored ones.
 
-Where the posterior of the weights lies in memory.
-
-Validate the arrays of a stored posterior, whoever wrote them.
+Weights lie in panels: arrays (D, 2, labels) of float32 with the mean and the variance of every
+weight, some labels in each. What one feature means to the labels of a panel lies together, on whole
+cache lines.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelweave._common.arrays import Floats
+from labelweave.data.files import Limits
 from labelweave.models.online.calibration import N_BINS
-from labelweave.models.online.settings import OnlineSettings
+from labelweave.models.online.settings import ProbitModel
 
 Weights = NDArray[np.float32]
 # Labels are worked on sixteen at a time: a cache line of float32.
@@ -26,20 +26,14 @@ _FIRST_PANELS, _PANEL = (64, 64, 128, 256), 512
 
 
 class WeightPanels:
-    """Mean and variance of every weight, float32, in panels of 64, 64, 128, 256, 512, ... labels.
+    """Panels of 64, 64, 128, 256, 512, ... labels, to which features and labels can be added.
 
-    A panel is a feature-major array (D, 2, labels): what one feature means to its labels lies
-    together, on whole cache lines. New labels fill the last panel and then begin another, so that
-    only one panel at a time is ever copied. Room for features is taken in growing steps, and costs
-    no memory before it is used.
-
-    Parameters
-    ----------
-    prior_variance : float
-        What new weights start from, with mean 0.
+    New labels fill the last panel and then begin another, so that only one panel at a time is ever
+    copied. Room for features is taken in growing steps, and costs no memory before it is used.
     """
 
     def __init__(self, prior_variance: float) -> None:
+        #: New weights have this variance, and mean 0.
         self.prior_variance = prior_variance
         self.n_features = self.n_labels = 0
         self._panels: list[Weights] = []
@@ -48,7 +42,7 @@ class WeightPanels:
         """Make room for more features or labels, which start from the prior."""
         room = len(self._panels[0]) if self._panels else 0
         if n_features > room:
-            # The first allocation is exact: who knows the sizes pays for no more.
+            # The first allocation is exact: if the sizes are known, nothing is wasted.
             room = max(n_features, room + room // 2)
         for number, labels in enumerate(panel_slices(n_labels)):
             self._grow_panel(number, room, n_features, labels.stop - labels.start)
@@ -108,10 +102,33 @@ def _aligned(n_features: int, width: int) -> Weights:
     return memory[skipped : skipped + n_features * 2 * width].reshape(n_features, 2, width)
 
 
-def check_posterior(arrays: Mapping[str, NDArray[Any]], settings: OnlineSettings) -> None:
+# Bytes of a stream run from its first row to the saved model, measured with tracemalloc. A label
+# has 1,040 bytes of counts for calibration, and its name takes kilobytes while the model file is
+# written.
+_LABEL_BYTES = 6500
+# The row up to which a feature has forgotten, its copy while others join, and in the file.
+_FEATURE_BYTES = 40
+# A label of a row that is being learned: its scores and probabilities, and the ranks of these.
+_CELL_BYTES = 52
+
+
+def check_room(limits: Limits, n_features: int, n_labels: int, n_rows: int, source: str) -> None:
+    """Raise ValueError if learning needs more memory than the limit, before any is taken."""
+    panels = panel_bytes(1 + n_features, n_labels)
+    widest = max((labels.stop - labels.start for labels in panel_slices(n_labels)), default=0)
+    # A panel is copied while features join. The model file has another copy of all weights, and
+    # two more of one panel while it is written.
+    copies = max(8 * (1 + n_features) * (n_labels + 2 * widest), max(panels, default=0))
+    needed = sum(panels) + copies + _FEATURE_BYTES * n_features
+    needed += (_LABEL_BYTES + _CELL_BYTES * n_rows) * n_labels
+    what = f"a model of {n_features:,} features and {n_labels:,} labels"
+    limits.check_memory(needed, what, source)
+
+
+def check_posterior(arrays: Mapping[str, NDArray[Any]], model: ProbitModel) -> None:
     """Raise ValueError unless the arrays describe a posterior: shapes, types and values."""
     n_labels = len(arrays["positives"])
-    n_biases = 1 if settings.coupled else n_labels
+    n_biases = 1 if model.coupled else n_labels
     n_rows = int(_array(arrays, "n_rows", (), np.int64))
     for name in ("positives", "observed"):
         _require_between(_array(arrays, name, (n_labels,), np.int64), 0, n_rows, name)
@@ -124,23 +141,13 @@ def check_posterior(arrays: Mapping[str, NDArray[Any]], settings: OnlineSettings
     for number, labels in enumerate(panel_slices(n_labels)):
         name, shape = f"panel_{number}", (len(current), 2, labels.stop - labels.start)
         _require_variance(_array(arrays, name, shape, np.float32)[:, 1], name)
-    _check_row_lengths(_array(arrays, "row_lengths", (2,), np.float64))
+    lengths = _array(arrays, "row_lengths", (2,), np.float64)
+    # Features are divided by the mean length, if there are rows with features.
+    if not ((lengths > 0).all() or (lengths == 0).all()):
+        raise ValueError("row_lengths is no sum of lengths and their number")
     counts = _array(arrays, "calibration", (n_labels, 2, N_BINS), np.float64)
     if counts.min(initial=0.0) < 0:
         raise ValueError("calibration has negative counts")
-
-
-def _check_row_lengths(sums: Floats) -> None:
-    """Rows have lengths above zero, or there are none: features are divided by their mean."""
-    if not ((sums > 0).all() or (sums == 0).all()):
-        raise ValueError("row_lengths is no sum of lengths and their number")
-
-
-def as_count(value: Any) -> int:
-    """Return a stored count, which is an int and not negative."""
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no count")
-    return value
 
 
 def _array(

@@ -1,22 +1,16 @@
-"""Parts learned apart: sites, cavities, their sum.
-
-What parts of the rows taught, each apart from the others: the sites of expectation propagation.
+"""Parts of the rows that are learned apart from each other: the sites of expectation propagation.
 
 The posterior of all rows is approximated by the prior times one Gaussian term per part, its site:
 p(w) Π_k s_k(w). In natural parameters a product is a sum, so the sites of parts that were learned
 apart add up to the posterior (`SiteSum`). To learn part k once more, one starts from what all
 the others know, the cavity p(w) Π_{j≠k} s_j(w) (`cavity`): the rows of the part are not counted
-twice. What it has learned then, beyond the cavity, is its new site (`site`).
+twice. The evidence that the part adds to the cavity is its new site (`site`).
 
-Parts that are learned again at the same time all mend the same errors, and together overshoot. So a
-site moves only 1/c of the way to its new value (`damped`), c being the number of parts that know
-the feature: the posterior moves by the mean of what these parts ask for.
+Parts that are learned again at the same time all correct the same errors, and together overshoot.
+So a site moves only 1/c of the way to its new value (`damped`), c being the number of parts that
+know the feature: the posterior moves by the mean of the parts' corrections.
 
 A part knows only the features that occur in it, and its state has a column for each of those.
-
-Learn from one part of the rows, apart from all others.
-
-The posterior of parts that were learned apart: the sum of their sites.
 """
 
 from __future__ import annotations
@@ -34,40 +28,33 @@ from labelweave._common.matrices import canonical_csr, without_empty_columns
 from labelweave.data.files import Limits
 from labelweave.data.row_text import RowBatch, RowStream
 from labelweave.models.online.calibration import Calibration
-from labelweave.models.online.evidence import Evidence
-from labelweave.models.online.memory import check_room
-from labelweave.models.online.panels import WeightPanels, Weights, panel_slices
-from labelweave.models.online.settings import OnlineSettings
+from labelweave.models.online.evidence import (
+    NaturalParameters,
+    bias_parameters,
+    weight_parameters,
+)
+from labelweave.models.online.panels import WeightPanels, Weights, check_room, panel_slices
+from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from labelweave.models.online.stream import LabelColumns, PrequentialF1, predict_by_frequency
 
-# Weights that are worked on at a time: what is made of them on the way stays in the cache.
+# Weights that are worked on at a time, so that intermediate results stay in the cache.
 _TOGETHER = 1 << 16
-# What is counted label by label.
+# The counts that there are for each label.
 BY_LABEL = ("positives", "observed", "calibration")
 
 
 @dataclass(frozen=True)
 class Site:
-    """What one part of the rows taught, in natural parameters.
+    """The evidence of one part of the rows, in natural parameters.
 
-    Parameters
-    ----------
-    features : (k,) int64 array
-        The features that occur in it, in increasing order.
-    labels : tuple of int
-        The number of each label.
-    precision, precision_mean : (1 + k, L) float32 arrays
-        Of the weights, first those of the constant feature, for features divided by `row_length`.
-    row_length : float
-        What its features were divided by.
-    biases : (2, 1) or (2, L) array
-        Precision and precision × mean of the biases.
-    counts : dict of str to array
-        What was counted, as `OnlineState.counts` has it.
+    The weights, (1 + k, L) float32 each, begin with those of the constant feature; they belong to
+    features that are divided by `row_length`. The biases are (2, 1) or (2, L).
     """
 
+    #: The features that occur in the part, in increasing order, (k,).
     features: Indices
+    #: The number of each label.
     labels: tuple[int, ...]
     precision: Weights
     precision_mean: Weights
@@ -75,13 +62,15 @@ class Site:
     biases: Floats
     counts: Mapping[str, NDArray[Any]]
 
-    def evidence(self, rows: slice, columns: slice | Indices, row_length: float) -> Evidence:
-        """Return what was taught about some of the labels, for features divided by `row_length`."""
-        learned = Evidence(
+    def parameters(
+        self, rows: slice, columns: slice | Indices, row_length: float
+    ) -> NaturalParameters:
+        """Return the evidence on some of the labels, for features divided by `row_length`."""
+        learned = NaturalParameters(
             self.precision[rows, columns].copy(), self.precision_mean[rows, columns].copy()
         )
         own = slice(rows.start == 0, None)  # the constant feature is not scaled
-        Evidence(*(part[own] for part in learned)).scaled(self.row_length / row_length)
+        NaturalParameters(*(part[own] for part in learned)).scaled(self.row_length / row_length)
         return learned
 
     def of_features(self, chosen: Indices) -> Site:
@@ -98,18 +87,18 @@ class Site:
 def site(
     state: OnlineState, start: OnlineState | None, features: Indices, labels: Sequence[int]
 ) -> Site:
-    """Return what a state has learned since it was `start`, by default the prior."""
+    """Return the evidence that a state has gained since it was `start`, by default the prior."""
     shape = (1 + state.n_features, state.n_labels)
     precision, precision_mean = np.empty((2, *shape), dtype=np.float32)
     for number, columns in enumerate(panel_slices(state.n_labels)):
         for rows in tiles(len(precision), columns):
-            learned = state.weight_evidence(number, rows, state.row_length)
+            learned = weight_parameters(state, number, rows, state.row_length)
             if start is not None:
-                learned -= start.weight_evidence(number, rows, state.row_length)
+                learned -= weight_parameters(start, number, rows, state.row_length)
             precision[rows, columns], precision_mean[rows, columns] = learned
-    biases, counts = state.bias_evidence(), dict(state.counts())
+    biases, counts = bias_parameters(state), dict(state.counts())
     if start is not None:
-        biases -= start.bias_evidence()
+        biases -= bias_parameters(start)
         counts = {name: counts[name] - before for name, before in start.counts().items()}
     return Site(
         features,
@@ -123,29 +112,28 @@ def site(
 
 
 def cavity(posterior: OnlineState, labels: Sequence[int], own: Site) -> OnlineState:
-    """Return what all other parts know of a part's features: the posterior without its site.
-
-    Rows are counted from 0 again, so that as many of them are predicted for calibration as if the
-    part came first.
-    """
-    settings, target = posterior.settings, columns_of(own.labels, labels)
-    start = OnlineState(len(own.features), posterior.n_labels, settings=settings)
+    """Return the posterior of a part's features without its site, by all the other parts."""
+    model, target = posterior.model, columns_of(own.labels, labels)
+    start = OnlineState(len(own.features), posterior.n_labels, model=model)
     counts = {name: array.copy() for name, array in posterior.counts().items()}
     for name in BY_LABEL:
         counts[name][target] -= own.counts[name]
     counts["row_lengths"] -= own.counts["row_lengths"]
+    # From row 0 on, as many rows are predicted for calibration as if the part came first.
     start.set_counts(consistent(counts) | {"n_rows": np.array(0)})
     of_posterior = np.append(0, 1 + own.features)
     for number, columns in enumerate(panel_slices(posterior.n_labels)):
         mine, place = inside(target, columns)
         for rows in tiles(len(of_posterior), columns):
-            total = posterior.weight_evidence(number, of_posterior[rows], start.row_length)
-            for part, gained in zip(total, own.evidence(rows, mine, start.row_length), strict=True):
+            total = weight_parameters(posterior, number, of_posterior[rows], start.row_length)
+            for part, gained in zip(
+                total, own.parameters(rows, mine, start.row_length), strict=True
+            ):
                 part[:, place] -= gained
-            start.set_weights(number, rows, *total.moments(settings.prior_variance))
-    biases = np.array(posterior.bias_evidence())
-    biases[:, slice(None) if settings.coupled else target] -= own.biases
-    start.set_bias(*Evidence(*biases).moments(settings.bias_prior))
+            start.set_weights(number, rows, *total.moments(posterior.settings.prior_variance))
+    biases = np.array(bias_parameters(posterior))
+    biases[:, slice(None) if model.coupled else target] -= own.biases
+    start.set_bias(*NaturalParameters(*biases).moments(model.bias_prior))
     return start
 
 
@@ -154,7 +142,7 @@ def damped(old: Site, new: Site, known_to: Indices, n_parts: int, *, coupled: bo
     share = np.float32(1.0) / np.append(n_parts, known_to[new.features])[:, None].astype(np.float32)
     target = columns_of(old.labels, new.labels)
     everything = slice(0, len(share))
-    before = old.evidence(everything, slice(None), new.row_length)
+    before = old.parameters(everything, slice(None), new.row_length)
     precision, precision_mean = share * new.precision, share * new.precision_mean
     precision[:, target] += (1.0 - share) * before.precision
     precision_mean[:, target] += (1.0 - share) * before.precision_mean
@@ -199,7 +187,7 @@ def consistent(counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 class Others(NamedTuple):
-    """What a part learns beyond: the posterior of all parts and its labels, and its own site."""
+    """The posterior of all parts and its labels, and the site of the part that is learned again."""
 
     posterior: OnlineState
     labels: tuple[int, ...]
@@ -208,29 +196,20 @@ class Others(NamedTuple):
 
 @dataclass(frozen=True)
 class PartitionSummary:
-    """The size of a part, and what was wrong with it.
-
-    Parameters
-    ----------
-    n_rows, n_features : int
-        Rows read, and features declared or seen.
-    n_bad : int
-        Malformed lines left out.
-    complaint : str
-        What is wrong with the first of them.
-    declared : bool
-        Whether the text declares its sizes, as XMC text does.
-    """
+    """The size of a part, and the malformed lines in it."""
 
     n_rows: int
+    #: Features declared or seen.
     n_features: int
     n_bad: int = 0
+    #: The error in the first malformed line.
     complaint: str = ""
+    #: Whether the text declares its sizes, as XMC text does.
     declared: bool = False
 
 
 class LearnedPartition(NamedTuple):
-    """What a part taught, how well its rows were predicted before, its size, and some rows."""
+    """The site of a part, how well its rows were predicted beforehand, its size, and some rows."""
 
     site: Site
     quality: PrequentialF1
@@ -238,7 +217,7 @@ class LearnedPartition(NamedTuple):
     sample: RowSample
 
     def of_sample(self) -> LearnedPartition:
-        """Return what calibration needs: its sample, and what it taught of those features."""
+        """Return the part for calibration: its sample, and its site for the features of these."""
         X, used = without_empty_columns(self.sample.X)
         return self._replace(site=self.site.of_features(used), sample=RowSample(X, self.sample.Y))
 
@@ -252,7 +231,7 @@ class RowSample(NamedTuple):
 
 def learn_partition(
     source: Any,
-    settings: OnlineSettings,
+    model: ProbitModel,
     others: Others | None = None,
     *,
     options: Mapping[str, Any] | None = None,
@@ -261,7 +240,7 @@ def learn_partition(
     n_sampled: int = 0,
     limits: Limits | None = None,
 ) -> LearnedPartition:
-    """Learn from a part of the rows, which is held in memory as a whole."""
+    """Learn from a part of the rows, a file or a pair of arrays, held in memory as a whole."""
     known = () if others is None else others.labels
     limits = limits or Limits()
     X, Y, labels, summary = _read(source, known, options or {}, limits)
@@ -269,7 +248,7 @@ def learn_partition(
     check_room(limits, len(features), len(labels), min(batch_rows, len(Y)), str(source))
     start = None
     if others is None:
-        state = OnlineState(len(features), len(labels), settings=settings)
+        state = OnlineState(len(features), len(labels), model=model)
     else:
         if labels != known or not np.array_equal(features, others.own.features):
             raise ValueError(f"{source} has changed since the round before")
@@ -289,7 +268,7 @@ def learn_partition(
 def calibrate(state: OnlineState, labels: Sequence[int], parts: Iterable[LearnedPartition]) -> None:
     """Calibrate the posterior of several parts by sampled rows, each predicted by other parts only.
 
-    What a part saw while it was learned alone says little about how sure all of them are together.
+    Calibration of a part that was learned alone says little about how sure all parts are together.
     """
     counts = {name: array.copy() for name, array in state.counts().items()}
     calibration = Calibration()
@@ -355,33 +334,21 @@ class SiteSum:
     """Sites of parts, added one by one: they need not all be held in memory.
 
     The sum depends on their order, to the last bit. It is kept in float32, as the posterior is: a
-    thousand equal parts, the worst case, change a weight by 3e-5 of itself. Labels come in the
-    order in which the parts met them.
-
-    Parameters
-    ----------
-    settings : OnlineSettings
-        With which the parts were learned.
-    limits : Limits, optional
-        How much memory the posterior may take.
-
-    Attributes
-    ----------
-    labels : tuple of int
-        The numbers of the labels of all parts.
+    thousand equal parts, the worst case, change a weight by 3e-5 of itself.
     """
 
-    def __init__(self, settings: OnlineSettings, limits: Limits | None = None) -> None:
-        self.settings, self.limits = settings, limits
+    def __init__(self, model: ProbitModel, limits: Limits | None = None) -> None:
+        self.model, self.limits = model, limits
+        #: The numbers of the labels of all parts, in the order in which the parts met them.
         self.labels: tuple[int, ...] = ()
         self._n_features = 0
         self._panels = WeightPanels(prior_variance=0.0)  # sums that begin with nothing
         self._row_length: float | None = None
-        self._biases = np.zeros((2, 1 if settings.coupled else 0))
+        self._biases = np.zeros((2, 1 if model.coupled else 0))
         self._counts = {name: array.copy() for name, array in OnlineState().counts().items()}
 
     def add(self, site: Site) -> None:
-        """Add what a part taught."""
+        """Add the evidence of a part."""
         self._make_room(site)
         target = columns_of(site.labels, self.labels)
         for name, array in site.counts.items():
@@ -389,7 +356,7 @@ class SiteSum:
                 self._counts[name][target] += array
             else:
                 self._counts[name] = self._counts[name] + array
-        self._biases[:, slice(None) if self.settings.coupled else target] += site.biases
+        self._biases[:, slice(None) if self.model.coupled else target] += site.biases
         if not site.counts["n_rows"]:
             return
         # Sums are for features divided by the row length of the first part, whatever its size.
@@ -399,22 +366,22 @@ class SiteSum:
         ):
             mine, place = inside(target, columns)
             for rows in tiles(len(site.precision), columns):
-                gained = site.evidence(rows, mine, self._row_length)
+                gained = site.parameters(rows, mine, self._row_length)
                 _add_to(panel, np.append(0, 1 + site.features)[rows], place, gained)
 
     def posterior(self, n_features: int = 0) -> OnlineState:
         """Return the posterior of all parts together, with `n_features` or more features."""
         sizes = max(n_features, self._n_features), len(self.labels)
-        state = OnlineState(*sizes, settings=self.settings)
+        state = OnlineState(*sizes, model=self.model)
         state.set_counts(consistent(self._counts))
         scale = (self._row_length or 1.0) / state.row_length
         for number, panel in enumerate(self._panels.views()):
             for rows in tiles(len(panel), panel_slices(sizes[1])[number]):
-                total = Evidence(*np.moveaxis(panel[rows], 1, 0).copy())
+                total = NaturalParameters(*np.moveaxis(panel[rows], 1, 0).copy())
                 constant = rows.start == 0
-                Evidence(*(part[constant:] for part in total)).scaled(scale)
-                state.set_weights(number, rows, *total.moments(self.settings.prior_variance))
-        state.set_bias(*Evidence(*self._biases).moments(self.settings.bias_prior))
+                NaturalParameters(*(part[constant:] for part in total)).scaled(scale)
+                state.set_weights(number, rows, *total.moments(state.settings.prior_variance))
+        state.set_bias(*NaturalParameters(*self._biases).moments(self.model.bias_prior))
         state.mark_current()
         return state
 
@@ -428,21 +395,23 @@ class SiteSum:
         self._panels.grow(1 + self._n_features, len(self.labels))
         for name in BY_LABEL:
             self._counts[name] = _longer(self._counts[name], len(self.labels))
-        if not self.settings.coupled:
+        if not self.model.coupled:
             self._biases = _longer(self._biases.T, len(self.labels)).T
 
 
 def posterior_of(
-    sites: Iterable[Site], settings: OnlineSettings, n_features: int = 0
+    sites: Iterable[Site], model: ProbitModel, n_features: int = 0
 ) -> tuple[OnlineState, tuple[int, ...]]:
     """Return the posterior of some parts together, and the numbers of its labels."""
-    total = SiteSum(settings)
+    total = SiteSum(model)
     for site in sites:
         total.add(site)
     return total.posterior(n_features), total.labels
 
 
-def _add_to(panel: Weights, rows: Indices, place: slice | Indices, gained: Evidence) -> None:
+def _add_to(
+    panel: Weights, rows: Indices, place: slice | Indices, gained: NaturalParameters
+) -> None:
     for moment, values in enumerate(gained):
         if isinstance(place, slice):
             panel[rows, moment, place] += values

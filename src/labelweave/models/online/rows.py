@@ -1,11 +1,4 @@
-"""Rows as the kernels take them: CSR batches, lengths, orders.
-
-Rows as the kernels take them.
-
-The order in which a pass takes its rows.
-
-The mean length of rows, by which features are divided.
-"""
+"""Rows as the kernels take them: CSR arrays, their lengths, and the order of a pass."""
 
 from __future__ import annotations
 
@@ -64,19 +57,13 @@ def _csr_arrays(X: Any) -> CsrArrays:
     )
 
 
-def pass_order(
-    X: Any,
-    labels: Labels,
-    sample_weight: Floats | None,
-    seed: int,
-    shuffle: bool,
-) -> Indices:
-    """Return the rows of one pass; a row of weight k stands in it k times.
+def pass_order(X: Any, labels: Labels, sample_weight: Floats | None, seed: int) -> Indices:
+    """Return the rows in an order of their content and a seed, each as often as its weight says."""
+    return repeated(presentation_order(X, labels, seed), sample_weight)
 
-    A shuffled order belongs to the content of the rows and the seed: the order they are given in
-    has no say, and equal rows stay together.
-    """
-    order = presentation_order(X, labels, seed) if shuffle else np.arange(len(labels))
+
+def repeated(order: Indices, sample_weight: Floats | None) -> Indices:
+    """Return the rows in this order, a row of weight k as k equal ones."""
     if sample_weight is None:
         return order
     if (sample_weight != np.floor(sample_weight)).any():
@@ -92,20 +79,16 @@ _LONGEST = 1e280
 
 
 class RowScale:
-    """The mean length ‖x‖ of the rows seen so far, those without features left out.
+    """The mean length ‖x‖ of the rows so far, those without features left out.
 
-    Priors, noise and margin are stated for rows of length one, as the paper's are. Dividing
-    features by the mean length makes it so for standardised measurements, too, whose rows are √D
-    long, without hiding that some rows are longer than others. The mean of the rows up to and
-    including a row scales that row: it settles soon, and does not depend on batches.
-
-    Attributes
-    ----------
-    sums : (2,) array
-        Sum of the lengths, and their number.
+    Priors, noise and margin are meant for rows of length one. Rows of standardised measurements
+    are √D long: divided by the mean length, they suit these priors, and still differ in length.
+    The mean of the rows up to and including a row scales that row: it settles soon, and does not
+    depend on batches.
     """
 
     def __init__(self) -> None:
+        #: Sum of the lengths, and their number, (2,).
         self.sums = np.zeros(2)
 
     @property
@@ -114,7 +97,7 @@ class RowScale:
         return float(mean_lengths(self.sums))
 
     def after(self, lengths: Floats) -> Floats:
-        """Return `sums` after each of the rows, (n + 1, 2); the first are those of now."""
+        """Return `sums` now and after each of the rows, (n + 1, 2)."""
         steps = np.column_stack([np.minimum(lengths, _LONGEST), lengths > 0])
         # Accumulation adds one row after the other, however many come together.
         return np.cumsum(np.vstack([self.sums, steps]), axis=0)
@@ -135,8 +118,8 @@ def row_lengths(rows: CsrArrays) -> Floats:
     if filled.any():
         largest[filled] = np.maximum.reduceat(np.abs(values), indptr[:-1][filled])
         largest[largest == 0] = 1.0
-    # Neither squares of huge values nor those of tiny ones are lost; and one is added after the
-    # other, so that stored zeros change nothing.
+    # Squares of huge and tiny values are not lost, since values are relative to the largest. They
+    # are added one after the other, so that stored zeros change nothing.
     relative = values / np.repeat(largest, counts)
     row = np.repeat(np.arange(len(counts)), counts)
     squares = np.bincount(row, relative * relative, minlength=len(counts))

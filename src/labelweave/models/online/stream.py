@@ -1,14 +1,11 @@
-"""StreamLearner: batches, checkpoints, prequential F1, history.
+"""Learning from a stream of rows in bounded memory.
 
-Where a stream run stands, in a file that is always whole.
+The posterior depends on the rows and their order alone: neither batches and threads nor how often
+the run was stopped and resumed change a bit of it. So a checkpoint holds the posterior, the place
+in the input and the counts of predictions, in a file that is always whole.
 
-From the label numbers of a text to the columns of a label matrix.
-
-Prequential F1: each batch is predicted before it is learned from.
-
-Learn from a stream of rows in bounded memory; a stopped run resumes as if it never had been.
-
-How the predictions of a stream became better, batch by batch.
+Each batch is predicted before it is learned from, as a test set of its own with the label
+frequencies seen so far; the F1 of these predictions is called prequential.
 """
 
 from __future__ import annotations
@@ -32,9 +29,8 @@ from labelweave.data.files import Limits
 from labelweave.data.row_text import Place, RowBatch, RowStream
 from labelweave.decision import ClassMassNormalization
 from labelweave.decision.probabilities import Probabilities
-from labelweave.models.online.memory import check_room
-from labelweave.models.online.panels import as_count
-from labelweave.models.online.settings import OnlineSettings
+from labelweave.models.online.classifier import BayesianOnlineClassifier
+from labelweave.models.online.panels import check_room
 from labelweave.models.online.state import OnlineState
 
 _LAYOUT = 3
@@ -48,21 +44,15 @@ class CheckpointError(OSError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a run needs to go on as if it had never stopped.
+    """All that a run needs to go on as if it had never stopped."""
 
-    Parameters
-    ----------
-    facts : mapping
-        Settings, the place in the input, counters: whatever JSON can hold.
-    arrays : mapping of str to array
-        The posterior and other counts.
-    """
-
+    #: Settings, the place in the input and counters, as JSON can hold them.
     facts: Mapping[str, Any]
+    #: The posterior and other counts.
     arrays: Mapping[str, NDArray[Any]]
 
     def save(self, path: Path) -> None:
-        """Put the file in the place of the one before, whole or not at all."""
+        """Replace the file, as a whole or not at all."""
         text = json.dumps({"layout": _LAYOUT, "facts": dict(self.facts)})
         facts = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
         with (
@@ -91,7 +81,7 @@ class Checkpoint:
 
 @contextmanager
 def _cannot_be_written(path: Path) -> Iterator[None]:
-    """Say of an error that it is the checkpoint's: the input is being read at the same time."""
+    """Turn an error of the disk into one that names the checkpoint: the input is open, too."""
     try:
         yield
     except OSError as error:
@@ -115,16 +105,10 @@ def _write(entry: IO[bytes], array: NDArray[Any]) -> None:
 
 
 class LabelColumns:
-    """The column of each label number; numbers not seen before get the next column.
+    """The column of each label number, in the order in which the numbers appear in the stream.
 
-    Columns follow the first appearance of the numbers in the stream, and rows before it count as
-    unknown (-1) of the label, so nothing depends on how the stream is batched. A value: reading a
-    batch with new labels returns another one.
-
-    Parameters
-    ----------
-    numbers : iterable of int
-        Numbers that have a column, in the order of the columns.
+    In rows before its first appearance a label is unknown (-1), so that nothing depends on batches.
+    The object does not change: reading a batch with new labels returns another one.
     """
 
     def __init__(self, numbers: Iterable[int] = ()) -> None:
@@ -138,7 +122,7 @@ class LabelColumns:
     def read(
         self, numbers: NDArray[np.integer], row_starts: Indices
     ) -> tuple[LabelColumns, Labels]:
-        """Return the columns after a batch, and its (n, L) int8 label matrix."""
+        """Return the columns after a batch, and the (n, L) int8 label matrix of the batch."""
         n = len(row_starts) - 1
         rows = np.repeat(np.arange(n), np.diff(row_starts))
         distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
@@ -220,7 +204,7 @@ def predict_by_frequency(state: OnlineState, X: Any, n_threads: int = 1) -> Labe
 
 
 class StreamLearner:
-    r"""A Bayesian online learner that reads its rows from a stream.
+    r"""Learn a posterior from a stream of rows, in bounded memory and with checkpoints.
 
     The posterior depends on the rows and their order alone: not on batches, threads, or how often
     the run was stopped and resumed. Each batch of the first pass is predicted before it is learned
@@ -231,18 +215,20 @@ class StreamLearner:
 
     Parameters
     ----------
-    stream : RowStream
-        Where the rows come from.
-    settings : OnlineSettings, optional
-        The model and its priors.
+    stream : path or RowStream
+        A file of svmlight or XMC text, plain or compressed, or a reader of one.
+    model : BayesianOnlineClassifier, optional
+        The classifier whose likelihood and settings to learn with; by default
+        ``BayesianOnlineClassifier()``. It is not changed: ``model.adopt(learner.state,
+        learner.label_names)`` takes over the posterior.
     passes : int, default=1
         How often to read the rows. More than one counts the same evidence again: the posterior
         becomes overconfident.
     batch_lines : int, default=1000
         Lines that are read, predicted and learned from at a time.
     checkpoint : path, optional
-        Where to keep how far the run has come. If the file exists, the run goes on from it. Two
-        runs must not share it; `labelweave stream` sees to that with a lock.
+        The file for checkpoints. If it exists, the run goes on from it. Two runs must not share it;
+        `labelweave stream` sees to that with a lock.
     checkpoint_every : int, default=100000
         Lines between two checkpoints, hence the most that have to be learned again.
     score : bool, default=True
@@ -257,15 +243,18 @@ class StreamLearner:
     state : OnlineState
         The posterior.
     quality : PrequentialF1
-        How good the predictions were.
+        The F1 of the predictions: ``quality.macro()`` and ``quality.micro()``.
     n_rows, n_bad, n_resumed : int
-        Rows read, malformed lines left out, rows that the checkpoint `run` began from had read.
+        Rows read, malformed lines left out, and rows that had been read at the checkpoint from
+        which `run` went on.
     complaint : str
-        What is wrong with the first malformed line.
+        The error in the first malformed line.
 
     Examples
     --------
     >>> import io
+    >>> from labelweave.data.row_text import RowStream
+    >>> from labelweave.models.online import StreamLearner
     >>> text = b"0 1:1\n1 2:1\n" * 50
     >>> learner = StreamLearner(RowStream(io.BytesIO(text)), batch_lines=10)
     >>> learner.run()
@@ -275,17 +264,18 @@ class StreamLearner:
 
     def __init__(
         self,
-        stream: RowStream,
-        settings: OnlineSettings | None = None,
+        stream: RowStream | str | Path,
+        model: BayesianOnlineClassifier | None = None,
         *,
         passes: int = 1,
         batch_lines: int = 1000,
-        checkpoint: Path | None = None,
+        checkpoint: Path | str | None = None,
         checkpoint_every: int = 100_000,
         score: bool = True,
         n_threads: int = 1,
         limits: Limits | None = None,
     ) -> None:
+        stream = stream if isinstance(stream, RowStream) else RowStream(stream)
         if passes > 1 and stream.source.path is None:
             raise ValueError("passes must be 1 for a stream that can be read only once")
         check_whole_number(passes, "passes")
@@ -293,13 +283,15 @@ class StreamLearner:
         check_whole_number(checkpoint_every, "checkpoint_every")
         self.stream = stream
         self.passes, self.batch_lines = passes, min(batch_lines, checkpoint_every)
-        self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
+        self.checkpoint = None if checkpoint is None else Path(checkpoint)
+        self.checkpoint_every = checkpoint_every
         self.score, self.n_threads = score, n_threads
         n_features = stream.header[1] if stream.header else 0
         n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
         self.limits = limits or Limits()
         self._check_room(n_features, n_labels, n_rows=1)
-        self.state = OnlineState(n_features, n_labels, settings=settings)
+        model = BayesianOnlineClassifier() if model is None else model
+        self.state = OnlineState(n_features, n_labels, model=model.probit_model())
         self.quality = PrequentialF1()
         self.n_rows = self.n_bad = self.n_resumed = 0
         self.complaint = ""
@@ -335,7 +327,7 @@ class StreamLearner:
                 progress(self)
 
     def resume(self) -> None:
-        """Take up what the checkpoint holds, if there is one and nothing was learned yet."""
+        """Go on from the checkpoint, if there is one and nothing was learned yet."""
         if self.checkpoint is not None and self.n_rows == 0 and self.checkpoint.exists():
             self._take_up(self.checkpoint)
 
@@ -382,7 +374,7 @@ class StreamLearner:
 
     def _settings(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("passes", "score", "batch_lines")}
-        return self.state.settings.as_dict() | self.stream.options | own
+        return self.state.model.as_dict() | self.stream.options | own
 
     def _as_checkpoint(self) -> Checkpoint:
         arrays, _ = self.state.to_arrays()
@@ -425,11 +417,11 @@ class StreamLearner:
     def _restore(self, facts: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         counts = {name: arrays.pop(f"quality_{name}") for name in self.quality.to_arrays()}
         quality = PrequentialF1.from_arrays(counts)
-        state = OnlineState.from_arrays(arrays, self.state.settings.as_dict())
-        labels = LabelColumns(map(as_count, facts["labels"]))
-        place = Place(**{name: as_count(value) for name, value in facts["place"].items()})
+        state = OnlineState.from_arrays(arrays, self.state.model.as_dict())
+        labels = LabelColumns(map(_count, facts["labels"]))
+        place = Place(**{name: _count(value) for name, value in facts["place"].items()})
         passes_done, n_rows, n_bad = (
-            as_count(facts[name]) for name in ("passes_done", "n_rows", "n_bad")
+            _count(facts[name]) for name in ("passes_done", "n_rows", "n_bad")
         )
         if len(labels.numbers) != state.n_labels:
             raise ValueError(f"{len(labels.numbers)} labels have names, {state.n_labels} weights")
@@ -438,8 +430,24 @@ class StreamLearner:
         self.n_bad, self.complaint = n_bad, str(facts["complaint"])
 
 
+def _count(value: Any) -> int:
+    """Return a stored count, which is an int and not negative."""
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return value
+
+
 class StreamHistory:
-    r"""Keeps what a `StreamLearner` says of itself after every batch.
+    r"""The quality of a stream's predictions batch by batch: the `progress` of `StreamLearner.run`.
+
+    `labelweave.plots.StreamDisplay` draws it.
+
+    Attributes
+    ----------
+    n_rows : (batches,) int64 array
+        Rows read after each batch.
+    macro, micro : (batches,) arrays
+        Prequential F1 over all rows so far; nan before any was predicted.
 
     Examples
     --------
@@ -462,7 +470,7 @@ class StreamHistory:
         self._both: list[int] = []
 
     def __call__(self, learner: StreamLearner) -> None:
-        """Take down how far the learner has come."""
+        """Record the progress of the learner."""
         quality = learner.quality
         self._rows.append(learner.n_rows)
         self._macro.append(quality.macro())

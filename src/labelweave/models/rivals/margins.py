@@ -1,8 +1,11 @@
-"""The base of machines with scores and thresholds, but without probabilities.
+"""Machines without probabilities: scores, and a threshold for each label.
 
-A machine gives every row and label a score, and the label goes to rows whose score is above the
-label's threshold. Scores of held-out rows tune the thresholds, and choose the penalty C and the
-value of the FBR rule.
+A support vector machine or a passive-aggressive learner scores every row and label, and gives a
+label to the rows whose score is above the label's threshold. `MarginClassifier` is the base of
+these estimators. It chooses C, scores training rows by machines that have not seen them, and tunes
+the thresholds on these out-of-fold scores. The FBR rule (Lewis et al., 2004) guards rare labels: a
+label whose best F1 stays below the FBR value gets the highest of its out-of-fold scores as its
+threshold, which few rows exceed.
 """
 
 from __future__ import annotations
@@ -11,15 +14,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from labelweave._common.arrays import Floats, Labels, Positions
-from labelweave._common.checks import check_number, check_whole_number
-from labelweave._common.folds import deal
+from labelweave._common.arrays import Floats, Indices, Labels, Positions
+from labelweave._common.checks import check_number
+from labelweave._common.folds import check_folds, deal, deal_kept, has_splits, presentation_order
 from labelweave._common.matrices import linear_scores, native_matrix
 from labelweave._core import native
 from labelweave.decision import TunedThresholds
@@ -27,39 +30,22 @@ from labelweave.decision.decide import resolve_score_rule
 from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import best_cut
-from labelweave.models.base import Estimator
+from labelweave.models.base import Estimator, checked_weight
 from labelweave.models.cross_fitting import cross_fit
 
 # Kernel values per block.
 _BLOCK = 1 << 22
 
 
-class Scorer(Protocol):
-    """Scores of labels; those of a row are the same bits whatever the other rows are."""
-
-    @property
-    def intercept(self) -> Floats:
-        """The intercept of each label, (L,)."""
-
-    def scores(self, X: Any, n_threads: int) -> Floats:
-        """Return the score of every row and label, (n, L)."""
-
-
 @dataclass(frozen=True)
 class LinearScorer:
-    """``X weights' + intercept``.
-
-    Attributes
-    ----------
-    weights : (L, D) array
-    intercept : (L,) array
-    """
+    """``X weights' + intercept``, with weights (L, D) and intercepts (L,)."""
 
     weights: Floats
     intercept: Floats
 
     def scores(self, X: Any, n_threads: int) -> Floats:
-        """Return the score of every row and label, (n, L)."""
+        """Return the score of every row and label, (n, L), the same bits in every batch."""
         return linear_scores(X, self.weights, self.intercept, n_threads)
 
 
@@ -67,13 +53,7 @@ class LinearScorer:
 class KernelScorer:
     """``Σ_s alpha_s exp(-gamma |x - x_s|²) + intercept``.
 
-    Attributes
-    ----------
-    support : (S, D) array or sparse matrix
-        Support vectors of any label.
-    alpha : (L, S) array
-    intercept : (L,) array
-    gamma : float
+    All labels share the support vectors, (S, D) dense or sparse; alpha is (L, S).
     """
 
     support: Any
@@ -82,7 +62,7 @@ class KernelScorer:
     gamma: float
 
     def scores(self, X: Any, n_threads: int) -> Floats:
-        """Return the score of every row and label, (n, L)."""
+        """Return the score of every row and label, (n, L), the same bits in every batch."""
         scores: Floats = np.empty((X.shape[0], len(self.intercept)))
         step = max(1, _BLOCK // max(1, self.support.shape[0]))
         for first in range(0, X.shape[0], step):
@@ -97,8 +77,11 @@ class KernelScorer:
         return scores
 
 
+Scorer: TypeAlias = LinearScorer | KernelScorer
+
+
 def varying(labels: Labels) -> Positions:
-    """Return the labels that take both values: a machine needs both classes."""
+    """Return the labels that take both values, as only these can be learned."""
     return np.flatnonzero(labels.any(axis=0) & ~labels.all(axis=0))
 
 
@@ -109,17 +92,18 @@ Train = Callable[[Any, Labels, Floats, float], Scorer]
 FBR_GRID = np.round(0.1 * np.arange(9), 1)
 
 
+class Rows(NamedTuple):
+    """Training rows with their weights, and the folds to deal them into, as `deal` takes them."""
+
+    X: Any
+    labels: Labels
+    weight: Floats
+    cv: Any
+
+
 @dataclass(frozen=True)
 class ScoredFolds:
-    """The scores of rows by machines that were trained without their fold.
-
-    Attributes
-    ----------
-    scores : (n, L) array
-    labels : (n, L) array of 0/1
-    weight : (n,) array
-    fold : (n,) array of int
-    """
+    """Out-of-fold scores, (n, L): machines trained without a row's fold score the row."""
 
     scores: Floats
     labels: Labels
@@ -130,8 +114,8 @@ class ScoredFolds:
     def verdict(self) -> tuple[float, float]:
         """The best value of the FBR rule and its macro F1.
 
-        Thresholds are cross-validated in turn: those that label a fold are tuned on the scores of
-        the other folds.
+        The thresholds are cross-validated as well: each fold is labelled by thresholds that were
+        tuned on the scores of the other folds.
         """
         per_label = [
             _macro_terms(scores, labels, self.weight, self.fold)
@@ -147,8 +131,8 @@ class ScoredFolds:
 
 
 def _macro_terms(scores: Floats, labels: Labels, weight: Floats, fold: Positions) -> Floats:
-    """Return F1 of one label for every value of the FBR rule; 1 if nothing is true or predicted."""
-    order = np.argsort(-scores)  # once for all folds; thresholds do not separate equal scores
+    """Return the F1 of one label by FBR value; it is 1 if no row has or is given the label."""
+    order = np.argsort(-scores)  # one sort serves all folds; no threshold separates equal scores
     s, y, w, of = scores[order], labels[order], weight[order], fold[order]
     falling, positive = -s, w * y
     found, given = np.zeros(len(FBR_GRID)), np.zeros(len(FBR_GRID))
@@ -165,52 +149,52 @@ def _macro_terms(scores: Floats, labels: Labels, weight: Floats, fold: Positions
 
 
 def hold_out(
-    train: Train,
-    X: Any,
-    labels: Labels,
-    weight: Floats,
-    C: float,
-    *,
-    cv: int,
-    seed: int,
-    n_threads: int,
+    train: Train, rows: Rows, C: float, *, seed: int, n_threads: int
 ) -> ScoredFolds | None:
     """Score each row by machines trained on the other folds; None if all rows are equal."""
+    X, labels, weight, cv = rows
 
-    def fit(rows: Positions) -> Scorer:
-        return train(X[rows], labels[rows], weight[rows], C)
+    def fit(chosen: Positions) -> Scorer:
+        return train(X[chosen], labels[chosen], weight[chosen], C)
 
-    def score(scorer: Scorer, rows: Positions) -> Floats:
-        return scorer.scores(X[rows], n_threads)
+    def score(scorer: Scorer, chosen: Positions) -> Floats:
+        return scorer.scores(X[chosen], n_threads)
 
     held_out = cross_fit(fit, deal(cv, X, labels, weight, seed), score)
     if not held_out.folds:
         return None
-    return ScoredFolds(
-        np.asarray(held_out.gather(len(labels))), labels, weight, held_out.numbers(len(labels))
+    if len(held_out.folds) == 1:
+        raise ValueError("cv must have at least two splits: thresholds of one are tuned on others")
+    order = np.argsort(held_out.rows, kind="stable")
+    found = held_out.rows[order]
+    number = np.concatenate(
+        [np.full(len(fold.held_out), k) for k, fold in enumerate(held_out.folds)]
     )
+    scores = np.concatenate(held_out.parts)[order]
+    return ScoredFolds(scores, labels[found], weight[found], number[order])
 
 
 def best_held_out(
     held_out_for: Callable[[float], ScoredFolds | None], candidates: Iterable[float]
 ) -> tuple[float, ScoredFolds | None]:
     """Return the C of best out-of-fold macro F1 and its scores; ties go to the first."""
-    chosen: tuple[float, ScoredFolds | None] | None = None
-    highest = -1.0
-    for C in candidates:
-        held_out = held_out_for(C)
-        macro = 0.0 if held_out is None else held_out.verdict[1]
-        if chosen is None or macro > highest:
-            chosen, highest = (C, held_out), macro
-    if chosen is None:
-        raise ValueError("there must be a candidate for C")
-    return chosen
+    tried = [(C, held_out_for(C)) for C in candidates]
+    return max(tried, key=lambda one: 0.0 if one[1] is None else one[1].verdict[1])
 
 
 def mean_square(X: Any, weight: Floats) -> float:
     """Return the weighted mean of |x|² over the rows; 1 if all are zero."""
     mean = float(np.average(row_squares(X), weights=weight))
     return mean if 0 < mean < np.inf else 1.0
+
+
+def presentation_orders(
+    X: Any, labels: Labels, passes: int, seed: int, *, shuffle: bool
+) -> Indices:
+    """Return the order in which an online learner takes the rows in each pass, (passes, n)."""
+    if not shuffle:
+        return np.tile(np.arange(len(labels), dtype=np.int64), (passes, 1))
+    return np.stack([presentation_order(X, labels, seed + number) for number in range(passes)])
 
 
 def row_squares(X: Any) -> Floats:
@@ -220,43 +204,57 @@ def row_squares(X: Any) -> Floats:
     return np.asarray(squares).ravel()
 
 
-# C times the mean square of a row: what "cv" chooses from. For rows of unit length C itself.
+# Candidates of C="cv", in units of one over the mean square of a row.
 C_GRID = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
-class ThresholdClassifier(Estimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class MarginClassifier(Estimator):
     """Base of classifiers that give a label where its score is above the label's threshold.
 
-    A subclass implements ``_scorer``, which trains. Here C is chosen, rows are held out and
-    thresholds tuned on them.
-
-    A label that no row had in training is given to none, one that all had to all of them.
+    A subclass trains in ``_scorer``. A label that no training row had is never predicted, and a
+    label that all of them had always is.
     """
 
-    # Parameters every such classifier has.
-    C: float | str
-    decision: str | ThresholdRule
-    cv: int
+    C: float | str = "cv"
+    decision: str | ThresholdRule = "macro_f1"
+    cv: Any = 5
 
     @abstractmethod
     def _scorer(
         self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
     ) -> Scorer:
-        """Train; `final` is the machine the user gets, and complaints are for that one only."""
+        """Train on rows and C; only the `final` machines may warn or set attributes."""
 
     def _learn(self, X: Any, labels: Labels, weight: Floats) -> None:
-        """Train on all rows, with the penalty ``C_``."""
         self.scorer_ = self._scorer(X, labels, weight, self.C_, final=True)
 
     def _scores(self, X: Any) -> Floats:
-        """Scores of validated rows, (n, L)."""
-        return self.scorer_.scores(X, self._n_threads())
+        return self._machines().scores(X, self._n_threads())
+
+    def _machines(self) -> Scorer:
+        machines: Scorer = self.scorer_
+        return machines
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights of linear machines, (L, D)."""
+        machines = self._machines()
+        if not isinstance(machines, LinearScorer):
+            raise AttributeError("only machines with the linear kernel have coef_")
+        return machines.weights
+
+    @property
+    def intercept_(self) -> Floats:
+        """The intercepts, (L,)."""
+        return self._machines().intercept
 
     def decision_function(self, X: Any) -> Floats:
-        """How far the score of each label is above its threshold, (n, L).
+        """Return how far the score of each label is above its threshold, (n, L).
 
-        Positive where `predict` gives the label. A label that was constant in training has 1 or -1
-        throughout. For a one-dimensional y: one value for each row, (n,).
+        The margin is positive where `predict` gives the label. A label that was constant in
+        training has the margin 1 or -1 in every row. For a one-dimensional y, there is one value
+        per row, (n,).
         """
         check_is_fitted(self)
         scores = self._scores(self._features(X, reset=False))
@@ -266,12 +264,12 @@ class ThresholdClassifier(Estimator):
         return margins[:, 0] if self._encoding.single else margins
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels whose scores are above their thresholds, (n, L) of 0/1."""
+        """Return the labels whose scores are above their thresholds, (n, L) of 0/1."""
         margins = self.decision_function(X).reshape(-1, self.n_labels_)
         return self._encoding.decode((margins > 0).astype(np.int8))
 
     def threshold_rule(self) -> ThresholdRule | None:
-        """Return the rule that chooses the thresholds of a test set."""
+        """Return the rule that sets the thresholds for the rows of a test set."""
         return self._rule()
 
     def scored(self, X: Any) -> ScoredRows:
@@ -280,74 +278,85 @@ class ThresholdClassifier(Estimator):
         return ScoredRows(self._scores(self._features(X, reset=False)))
 
     def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
-        """Return the labels above these thresholds; those that were constant stay constant."""
+        """Return the labels whose scores are above these thresholds.
+
+        Labels that were constant in training stay constant.
+        """
         thresholds = np.where(self._rates == 0, np.inf, np.asarray(thresholds))
         return super().predict_above(X, np.where(self._rates == 1, -np.inf, thresholds))
 
     @property
     def thresholds_(self) -> Floats:
-        """The threshold of each label, (L,), if `decision` tunes them on training rows."""
+        """The threshold of each label, (L,), if `decision` tunes thresholds on training rows."""
         rule = self._rule()
         if not isinstance(rule, TunedThresholds) or rule.values is None:
-            raise AttributeError("thresholds_ are chosen for each test set by this decision")
+            raise AttributeError("this decision chooses thresholds anew for each test set")
         return np.asarray(rule.values)
+
+    def _weighted(
+        self, X: Any, labels: Labels, sample_weight: Any
+    ) -> tuple[Any, Labels, Floats | None]:
+        # A splitter counts the rows of weight zero, too.
+        if has_splits(self.cv):
+            return X, labels, checked_weight(X, sample_weight)
+        return super()._weighted(X, labels, sample_weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         self.seed_ = self._seed()
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        self.C_, held_out = self._choose_C(X, labels, weight)
+        rows = self._training_rows(X, labels, weight)
+        self.C_, held_out = self._choose_C(rows)
         self._tell(f"C = {self.C_:.4g}")
-        self._learn(X, labels, weight)
-        self.rule_ = self._inform(self._held_out(X, labels, weight, held_out))
+        self._learn(rows.X, rows.labels, rows.weight)
+        self.rule_ = self._inform(self._held_out(rows, held_out))
+
+    def _training_rows(self, X: Any, labels: Labels, weight: Floats) -> Rows:
+        """Return the rows of positive weight, equal ones merged if the splits allow it."""
+        if has_splits(self.cv):
+            kept, folds = deal_kept(self.cv, X, labels, weight, self.seed_)
+            return Rows(X[kept], labels[kept], weight[kept], folds)
+        return Rows(*self._merged(X, labels, weight), self.cv)
+
+    def _merged(self, X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
+        """Return the rows as the machines are trained on them."""
+        return X, labels, weight
 
     def _rule(self) -> ThresholdRule:
         rule: ThresholdRule = self.rule_
         return rule
 
-    def _choose_C(self, X: Any, labels: Labels, weight: Floats) -> tuple[float, ScoredFolds | None]:
-        """Return the penalty, and the held-out rows it was chosen by if it was."""
+    def _choose_C(self, rows: Rows) -> tuple[float, ScoredFolds | None]:
+        """Return C, and the out-of-fold scores by which it was chosen, if there are any."""
         if self.C == "cv":
             return best_held_out(
-                lambda C: self._hold_out(self._scorer, X, labels, weight, C),
-                self._candidates(X, weight),
+                lambda C: self._hold_out(self._scorer, rows, C), self._candidates(rows)
             )
         if self.C == "scale":
-            return 1.0 / self._mean_square(X, weight), None
+            return 1.0 / self._mean_square(rows), None
         return float(self.C), None
 
-    def _candidates(self, X: Any, weight: Floats) -> Sequence[float]:
-        return [c / self._mean_square(X, weight) for c in C_GRID]
+    def _candidates(self, rows: Rows) -> Sequence[float]:
+        unit = self._mean_square(rows)
+        return [c / unit for c in C_GRID]
 
-    def _mean_square(self, X: Any, weight: Floats) -> float:
+    def _mean_square(self, rows: Rows) -> float:
+        X, _, weight = self._merged(rows.X, rows.labels, rows.weight)
         return mean_square(X, weight)
 
-    def _held_out(
-        self, X: Any, labels: Labels, weight: Floats, known: ScoredFolds | None
-    ) -> ScoredFolds | None:
-        """Held-out rows to tune thresholds on, if there is a need."""
+    def _held_out(self, rows: Rows, known: ScoredFolds | None) -> ScoredFolds | None:
+        """Return out-of-fold scores if the thresholds are tuned on them."""
         if not self._tunes():
             return None
-        return known or self._hold_out(self._scorer, X, labels, weight, self.C_)
+        return known or self._hold_out(self._scorer, rows, self.C_)
 
-    def _hold_out(
-        self, train: Any, X: Any, labels: Labels, weight: Floats, C: float
-    ) -> ScoredFolds | None:
-        return hold_out(
-            train,
-            X,
-            labels,
-            weight,
-            C,
-            cv=self.cv,
-            seed=self.seed_,
-            n_threads=self._n_threads(),
-        )
+    def _hold_out(self, train: Train, rows: Rows, C: float) -> ScoredFolds | None:
+        return hold_out(train, rows, C, seed=self.seed_, n_threads=self._n_threads())
 
     def _inform(self, held_out: ScoredFolds | None) -> ThresholdRule:
         rule = self._resolved_rule()
         if not self._tunes():
             return rule.informed(self._rates)
-        if held_out is None:  # rows that are all alike: nothing to tune on
+        if held_out is None:  # all rows are equal, so there is nothing to tune on
             return TunedThresholds(values=np.zeros(self.n_labels_))
         if self.decision == "macro_f1" and isinstance(rule, TunedThresholds):
             self.fbr_ = held_out.verdict[0]
@@ -363,7 +372,7 @@ class ThresholdClassifier(Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._resolved_rule()
-        check_whole_number(self.cv, "cv", 2)  # rows are held out from the others
+        check_folds(self.cv)
         if not (isinstance(self.C, str) and self.C in ("scale", "cv")):
             check_number(self.C, "C", above=0, otherwise="'scale', 'cv'")
 
@@ -371,15 +380,15 @@ class ThresholdClassifier(Estimator):
 def tuned_rule(
     rule: ThresholdRule, rates: Floats, scores: Floats, labels: Labels, weight: Floats
 ) -> TunedThresholds:
-    """Return the thresholds that a rule tunes on these rows."""
+    """Return fixed thresholds, as the rule tunes them on these rows."""
     tuned = rule.informed(rates, (scores, labels, weight)).thresholds(scores)
     return TunedThresholds(values=_finite(tuned, scores))
 
 
 def _finite(chosen: Scores, scores: Floats) -> Floats:
-    """Put infinite thresholds so far outside the scores that they mean the same.
+    """Replace infinite thresholds by finite ones beyond all scores.
 
-    Differences to them stay numbers then, and keep the order of the scores.
+    Differences between scores and thresholds then stay finite and keep the order of the scores.
     """
     thresholds = np.asarray(chosen)
     if len(scores) == 0 or np.isfinite(thresholds).all():

@@ -1,20 +1,19 @@
-"""MaxMarginOutputCoding: codes of label vectors that are discriminative and predictable.
+"""Maximum-margin output coding: label vectors are decoded by a learned metric.
 
-With codes z = Vᵀy predicted as Vᵀŷ(x), where ŷ(x) are predictions of the labels, distances between
-codes are distances between label vectors in the metric Q = VVᵀ. Q minimises the convex
+With codes z = Vᵀy predicted as Vᵀŷ(x), where ŷ(x) are linear regressions of the labels, distances
+between codes are distances between label vectors in the metric Q = VVᵀ. Q minimises the convex
 
     ½ tr Q + w · mean_i max_y [Δ(y_i, y) + ‖y_i − ŷ_i‖²_Q − ‖y − ŷ_i‖²_Q],   Q ⪰ 0
 
 where Δ is the Hamming distance: every wrong vector should be farther from the prediction than the
-true one, and the farther the more labels are wrong. The maximum is over vectors of 0 and 1. (Over
-the box [0, 1]^L it is easier to find, but points near ŷ_i, which are not label vectors, would then
-violate every margin and dominate the metric.) Each maximum is a cutting plane below the risk; a
-bundle of planes and a proximal term give the next Q (a bundle method, which does not oscillate as
-plain cutting planes do). The planes do not depend on w, so they are kept along a path of weights.
+true one, and the farther the more of its labels are wrong. The maximum is over vectors of 0 and 1.
+(Over the box [0, 1]^L it is easier to find, but points near ŷ_i, which are not label vectors, would
+violate every margin and dominate the metric.) Each maximum is a cutting plane below the risk, and a
+bundle of planes with a proximal term gives the next Q. Such a bundle method does not oscillate as
+plain cutting planes do. The planes do not depend on w, so they are kept along a path of weights.
 
-Decoding solves a quadratic program over the box for every row, with the same matrix and a different
-linear term. Coordinate descent solves all rows in the same few hundred vector operations, and the
-result of a row does not depend on the others. A local search by flips of one or two labels follows.
+Decoding, too, minimises a quadratic cost yᵀQy − 2cᵀy over label vectors: over the box first, then,
+after rounding, by flips of one or two labels.
 """
 
 from __future__ import annotations
@@ -41,6 +40,13 @@ from labelweave.models.base import Estimator
 from labelweave.models.cross_fitting import N_FOLDS, cross_fit
 
 
+def _add_product(linear: Floats, rows: Floats, Q: Floats) -> Floats:
+    """Return ``linear + rows Q``, the same bits in every batch, as a matrix product is not."""
+    for j in range(len(Q)):
+        linear = linear + rows[:, j, None] * Q[j]
+    return linear
+
+
 def solve_boxes(
     Q: Floats,
     linear: Floats,
@@ -49,19 +55,21 @@ def solve_boxes(
     tolerance: float = 1e-9,
     max_sweeps: int = 1000,
 ) -> Floats:
-    """Minimise yᵀQy − 2 cᵀy over [0, 1]^L for every row c of ``linear``, (n, L)."""
+    """Minimise yᵀQy − 2 cᵀy over [0, 1]^L for every row c of ``linear``, (n, L).
+
+    Coordinate descent solves the programs of all rows in the same few hundred vector operations,
+    and the result of a row does not depend on the others.
+    """
     solution = np.full(linear.shape, 0.5) if start is None else start.copy()
     rows = np.arange(len(linear))
     y = solution.copy()
-    slope = -linear  # half the gradient
-    for j in range(len(Q)):
-        slope += y[:, j, None] * Q[j]
+    slope = _add_product(-linear, y, Q)  # half the gradient
     for _ in range(max_sweeps):
         moved = np.zeros(len(rows))
         for j, curvature in enumerate(np.diag(Q)):
             if curvature > 0:
                 best = np.clip(y[:, j] - slope[:, j] / curvature, 0.0, 1.0)
-            else:  # a zero on the diagonal is a row of zeros: the program is linear in y_j
+            else:  # a row with a zero on the diagonal is zero, so the cost is linear in y_j
                 best = np.where(slope[:, j] > 0, 0.0, np.where(slope[:, j] < 0, 1.0, y[:, j]))
             change = best - y[:, j]
             y[:, j] = best
@@ -76,7 +84,7 @@ def solve_boxes(
     return solution
 
 
-#: Candidate penalties.
+# Candidates of ridge="cv".
 RIDGE_GRID = tuple(10.0 ** np.arange(-1, 5.1, 0.5))
 
 
@@ -115,8 +123,8 @@ def _predict(model: Ridge, X: Any, Y: Floats) -> Floats:
     return np.asarray(model.predict(X)).reshape(X.shape[0], Y.shape[1])
 
 
-# A flip must gain more than rounding, or two flips might undo each other forever: this share of the
-# largest terms of the cost.
+# A flip must gain at least this share of the largest terms of the cost, which is more than rounding
+# errors. Otherwise two flips might undo each other forever.
 _ROUNDING = 1e-12
 # Numbers per block when pairs of flips are evaluated.
 _BLOCK = 1 << 21
@@ -124,32 +132,26 @@ _BLOCK = 1 << 21
 
 def flip_costs(Q: Floats, linear: Floats, labels: Floats) -> Floats:
     """Return the increase of yᵀQy − 2cᵀy by flipping each label, (n, L)."""
-    return _costs(np.diag(Q), labels, _slope(Q, linear, labels))
+    return _costs(np.diag(Q), labels, _add_product(-linear, labels, Q))
 
 
 def descend(Q: Floats, linear: Floats, start: Floats) -> Floats:
-    """Flip labels as long as that lowers yᵀQy − 2cᵀy, for every row c of ``linear``, (n, L).
+    """Flip labels as long as this lowers yᵀQy − 2cᵀy, for every row c of ``linear``, (n, L).
 
     The best single flip is made until none improves, then the best flip of two labels. The result
-    is a local minimum within two flips, and that of a row does not depend on the other rows.
+    is a local minimum within two flips, and does not depend on other rows.
     """
     labels = start.copy()
     rows = np.arange(len(labels))
     least = _ROUNDING * (np.abs(Q).sum(axis=1).max() + np.abs(linear).max(axis=1))
     while len(rows):
-        y, slope = labels[rows], _slope(Q, linear[rows], labels[rows])
+        y = labels[rows]
+        slope = _add_product(-linear[rows], y, Q)
         _single_flips(Q, y, slope, least[rows])
         better = _pair_flips(Q, y, slope, least[rows])
         labels[rows] = y
         rows = rows[better]
     return labels
-
-
-def _slope(Q: Floats, linear: Floats, labels: Floats) -> Floats:
-    slope = -linear
-    for j in range(len(Q)):  # not a matrix product: the same bits in every batch
-        slope = slope + labels[:, j, None] * Q[j]
-    return slope
 
 
 def _costs(diagonal: Floats, y: Floats, slope: Floats) -> Floats:
@@ -193,7 +195,7 @@ def _flip(Q: Floats, y: Floats, slope: Floats, rows: Positions, labels: Position
     slope[rows] += change[:, None] * Q[labels]
 
 
-# Stop when the predicted decrease is less than this share of the objective.
+# The bundle method stops when the predicted decrease is less than this share of the objective.
 TOLERANCE = 5e-3
 MAX_PLANES = 60
 # Accuracy of the subproblem, as a share of the objective.
@@ -204,16 +206,7 @@ SUFFICIENT = 0.1
 
 @dataclass(frozen=True)
 class MarginRisk:
-    """Mean violation of the margin as a function of the metric.
-
-    Attributes
-    ----------
-    labels : (n, L) float array of 0/1
-    predicted : (n, L) array
-        Predictions of the labels' regressions for the same rows.
-    weight : (n,) array
-        Weights of the rows, which sum to one.
-    """
+    """Mean violation of the margin as a function of the metric; the weights sum to one."""
 
     labels: Floats
     predicted: Floats
@@ -221,8 +214,8 @@ class MarginRisk:
 
     def violators(self, Q: Floats) -> Floats:
         """Return label vectors of locally maximal margin violation, (n, L)."""
-        # Any vector gives a plane below the risk, not only the worst one. Started from the truth,
-        # the search ends at a vector that violates the margin or at the truth itself.
+        # Any vector gives a plane below the risk, not only the worst one. Starting from the truth,
+        # the search ends at a vector that violates the margin, or at the truth itself.
         return descend(Q, self.predicted @ Q + (1 - 2 * self.labels) / 2, self.labels)
 
     def plane(self, worst: Floats) -> tuple[float, Floats]:
@@ -298,7 +291,7 @@ class _Bundle:
             return -float(np.trace(Q) / 2 + share @ planes + proximal), -planes
 
         n = len(constants)
-        # Start from the last step's dual variables, with a small share for the new plane.
+        # The start has the last step's dual variables and a small share for the new plane.
         begin = np.append(0.9 * self.shares, np.full(n - len(self.shares), 0.1))
         found = minimize(
             negative_dual,
@@ -309,7 +302,7 @@ class _Bundle:
             constraints=LinearConstraint(np.ones((1, n)), 1.0, 1.0),
             options={"maxiter": 200, "ftol": ROUNDING * self.objective(self.centre, self.risk)},
         )
-        # Planes with zero dual variables are inactive; dropping them makes the next step cheaper.
+        # Planes with zero dual variables are inactive; without them the next step is cheaper.
         kept = np.flatnonzero(found.x > 1e-8)
         self.constants = [self.constants[k] for k in kept]
         self.gradients = [self.gradients[k] for k in kept]
@@ -329,29 +322,21 @@ def nearest_metric(matrix: Floats) -> Floats:
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-# Margin weights that "cv" chooses from.
+# Candidates of margin_weight="cv".
 MARGIN_WEIGHTS = (1.0, 3.0, 10.0, 30.0, 100.0)
 # Eigenvalues below this are noise of the metric's solver, whose gap is of this size. Margins are
 # numbers of labels, so the metric itself is of order 1 or more.
 _WORTHLESS = 1e-3
-# Smallest error variance of a code of unit length, so that no code is trusted without limit.
+# A lower bound on the error variance of a code of unit length, so that no code is trusted without
+# limit.
 _LEAST_VARIANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class PredictedRows:
-    """Training rows with predictions by regressions and classifiers fitted to the other folds.
+    """Predictions for training rows by models fitted to the other folds, (n, L) each.
 
-    Attributes
-    ----------
-    labels : (n, L) float array of 0/1
-        The true labels.
-    predicted : (n, L) array
-        Predictions of the labels' linear regressions.
-    log_odds : (n, L) array
-        Predictions of the labels' classifiers.
-    weight : (n,) array
-    fold : (n,) array of int
+    Linear regressions predict the labels in `predicted`, and classifiers their `log_odds`.
     """
 
     labels: Floats
@@ -376,22 +361,14 @@ class PredictedRows:
 
 @dataclass(frozen=True)
 class Codes:
-    """Projections of label vectors, and the error variances of their predictions.
-
-    Attributes
-    ----------
-    projections : (L, d) array
-        V of Q = VVᵀ, columns by decreasing norm.
-    variances : (d,) array
-        Out-of-fold mean squared error of each code.
-    """
+    """Projections V, (L, d), of label vectors, and the mean squared error of each code."""
 
     projections: Floats
     variances: Floats
 
     @classmethod
     def of(cls, metric: Floats, rows: PredictedRows, most: int | None) -> Self:
-        """Take the leading codes of a metric, with their error variances on these rows."""
+        """Return the leading codes of a metric, by decreasing norm, and their errors on rows."""
         values, vectors = np.linalg.eigh(metric)
         kept = np.flatnonzero(values > _WORTHLESS * max(values[-1], 1.0))[::-1][:most]
         errors = ((rows.labels - rows.predicted) @ vectors[:, kept]) ** 2
@@ -407,7 +384,7 @@ class Codes:
 
 
 def decode(metric: Floats, linear: Floats) -> Floats:
-    """Minimise yᵀQy − 2cᵀy over label vectors: relax to the box, round, search locally; (n, L)."""
+    """Minimise yᵀQy − 2cᵀy over label vectors, (n, L): in the box, rounded, by local search."""
     relaxed = solve_boxes(metric, linear, tolerance=1e-6)
     return descend(metric, linear, (relaxed > 0.5).astype(np.float64))
 
@@ -427,34 +404,35 @@ def choose_margin_weight(
     return candidates[int(np.argmax(matches >= matches.max() * (1 - 1e-9)))]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MaxMarginOutputCoding(Estimator):
     """Maximum-margin output coding (MMOC): label vectors encoded by learned projections.
 
     The code of a label vector is z = Vᵀy. Linear regressions predict the code from the features,
-    and the prediction is the label vector of the nearest code. V is learned so that the code of the
-    truth is nearer to the predicted code than that of any other vector, by a margin equal to the
-    number of wrong labels. In Q = VVᵀ this is a convex metric-learning problem with one constraint
-    per row and label vector; cutting planes find the active ones.
+    and the prediction is the label vector with the nearest code. V is learned so that the code of
+    the truth is nearer to the predicted code than the code of any other vector, by a margin equal
+    to the number of wrong labels. In Q = VVᵀ this is a convex metric-learning problem with one
+    constraint per row and label vector; cutting planes find the active ones.
 
     **A reconstruction.** The method is that of Zhang and Schneider, "Maximum margin output coding"
     (ICML 2012), but only its abstract and descriptions by others were available, so figures may
     differ from those of the authors' program.
 
-    - From the abstract: codes that are both discriminative and predictable by a maximum-margin
-      formulation, its conversion to metric learning with exponentially many constraints, and their
-      relaxation together with cutting planes.
-    - From descriptions by others: codes are used together with classifiers of the labels; decoding
+    - The abstract describes codes that are both discriminative and predictable, learned by a
+      maximum-margin formulation; its conversion to metric learning with exponentially many
+      constraints; and their relaxation together with cutting planes.
+    - Others describe that codes are used together with classifiers of the labels, and that decoding
       is a quadratic program over [0, 1]^L and rounding, with decoding weight 1, as in
       ``MaxMarginOutputCoding.preset("published")``.
-    - Ours: everything else. The margin is the Hamming distance and distances are squared; the
-      penalty is the trace of Q; margins are taken on out-of-fold predictions of the regressions
-      (five folds), so that codes that only seem predictable get no weight; a proximal term
+    - Everything else is ours. The margin is the Hamming distance, and distances are squared. The
+      penalty is the trace of Q. Margins are taken on out-of-fold predictions of the regressions
+      (five folds), so that codes that only seem predictable get no weight. A proximal term
       stabilises the cutting planes, which stop at a gap of 0.005 or after 60 planes.
-    - Ours, too, and important: violated constraints are searched for among label vectors, by flips
-      of one and two labels, not in the box; in decoding, the distance along each code is measured
-      in standard deviations of its out-of-fold prediction, so that distances and the log-odds of
-      the (logistic) classifiers are both log-likelihoods; and the rounded solution is improved by
-      such flips. In the box, points near the prediction violate every margin, and rounding alone
+    - Three of our choices matter most. Violated constraints are searched for among label vectors,
+      by flips of one and two labels, because in the box points near the prediction violate every
+      margin. In decoding, the distance along each code is measured in standard deviations of its
+      out-of-fold prediction, so that distances and the log-odds of the logistic classifiers are
+      both log-likelihoods. The rounded solution is improved by flips, because rounding alone
       compromises between label vectors.
 
     Scores are distances, not probabilities: there is no ``predict_proba`` and no ``predict_joint``.
@@ -498,8 +476,8 @@ class MaxMarginOutputCoding(Estimator):
     Examples
     --------
     >>> from labelweave import MaxMarginOutputCoding
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = MaxMarginOutputCoding(C=0.01, ridge=100.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
@@ -508,28 +486,13 @@ class MaxMarginOutputCoding(Estimator):
     6
     """
 
-    presets: ClassVar[Presets] = published(decoding_weight=1.0)
+    C: float | str = "cv"
+    ridge: float | str = "cv"
+    margin_weight: float | str = "cv"
+    n_codes: int | None = None
+    decoding_weight: float = 1.0
 
-    def __init__(
-        self,
-        *,
-        C: float | str = "cv",
-        ridge: float | str = "cv",
-        margin_weight: float | str = "cv",
-        n_codes: int | None = None,
-        decoding_weight: float = 1.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.ridge = ridge
-        self.margin_weight = margin_weight
-        self.n_codes = n_codes
-        self.decoding_weight = decoding_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    presets: ClassVar[Presets] = published(decoding_weight=1.0)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -584,7 +547,7 @@ class MaxMarginOutputCoding(Estimator):
             path = (float(self.margin_weight),)
         elif held_out.fold.any():
             best = choose_margin_weight(held_out, path, self.n_codes, float(self.decoding_weight))
-            path = path[: path.index(best) + 1]  # along the same path as in the cross-validation
+            path = path[: path.index(best) + 1]  # the path that the cross-validation took
         for self.margin_weight_, metric in zip(
             path, learn_metrics(held_out.risk(), path), strict=True
         ):
@@ -592,7 +555,7 @@ class MaxMarginOutputCoding(Estimator):
         return codes
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels whose code is nearest to the predicted one, (n, L) of 0/1."""
+        """Return the label vectors of least decoding cost, (n, L) of 0/1."""
         check_is_fitted(self)
         labels = decode(*self._decoding_cost(self._features(X, reset=False))).astype(np.int8)
         encoding: LabelEncoding = self._encoding
@@ -601,8 +564,8 @@ class MaxMarginOutputCoding(Estimator):
     def decision_function(self, X: Any) -> Floats:
         """Return the increase in decoding cost from flipping each predicted label, (n, L).
 
-        Positive if `predict` gives the label, negative otherwise. For a one-dimensional y: one
-        value per row, (n,).
+        The value is positive if `predict` gives the label, and negative otherwise. For a
+        one-dimensional y, there is one value per row, (n,).
         """
         check_is_fitted(self)
         metric, linear = self._decoding_cost(self._features(X, reset=False))
@@ -617,10 +580,7 @@ class MaxMarginOutputCoding(Estimator):
         log_odds = self.classifiers_.scores(X, n_threads=self._n_threads())
         # Σ_k (v_kᵀ(y − ŷ))² / 2σ_k² − λ Σ_j y_j log-odds_j, up to a constant.
         metric = Codes(self.codes_, self.code_variances_).metric()
-        linear = float(self.decoding_weight) / 2 * log_odds
-        for label in range(len(metric)):  # not a matrix product: the same bits in every batch
-            linear = linear + predicted[:, label, None] * metric[label]
-        return metric, linear
+        return metric, _add_product(float(self.decoding_weight) / 2 * log_odds, predicted, metric)
 
 
 def _linear(ridge: Any, n_labels: int) -> LinearConditionals:

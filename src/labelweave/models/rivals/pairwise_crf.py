@@ -1,29 +1,16 @@
-"""PairwiseCRF: likelihoods, Newton's method, choice of pairs.
+"""A conditional random field with couplings of pairs of labels: P(y|x) ∝ exp(Σ_j y_j s_j + yᵀVy/2).
 
-Moments of up to three labels, from the probabilities of all label vectors.
+The scores are s = Wx + b, and V is symmetric with an empty diagonal. The objective is the negative
+likelihood or pseudo-likelihood of the training rows,
 
-A block-diagonal preconditioner for Newton systems of a field.
+    −Σ_n log P(y_n | x_n)    or    −Σ_n Σ_j log P(y_nj | x_n, all other labels),
 
-The Hessian is dominated by its diagonal blocks, one for the weights and the intercept of each label
-and one for the couplings, so these are inverted. If the former would be too large (wide X) or too
-costly (sparse X), only the diagonal of the weights is, and the intercepts join the couplings: a
-coupling moves its labels' scores in many rows at once, much as their intercepts do.
-
-Objectives of a pairwise field: negative pseudo-likelihood and exact likelihood.
-
-Both are functions of weights W (L, D), intercepts b (L,) and couplings v (E,), concatenated in this
-order to one vector, and depend on the data through the scores S = X Wᵀ + b. An objective has a
-value, a gradient, and products of its Hessian with vectors.
-
-Newton's method with conjugate gradients for the convex objectives of a field.
-
-The logistic engine solves independent regressions. The conditionals of a field have tied couplings,
-and its likelihood is not a sum of regressions at all, so neither problem fits the engine; but it
-provides a start from which a few Newton steps remain.
-
-Fit the parameters of a pairwise field, and choose which labels to couple.
-
-A pairwise conditional random field over the labels.
+plus (|W|² + κ Σ_{i<j} V_ij²) / 2C, with κ doubled for the pseudo-likelihood, where each coupling
+occurs twice. Both objectives are convex. The logistic engine solves independent regressions, so it
+cannot tie V_ij and V_ji, but it provides the penalties and a start from which a few steps of
+Newton's method remain. A step is found by conjugate gradients from products of the Hessian with
+vectors, preconditioned by the inverse of the Hessian's diagonal blocks. The parameters form one
+vector: W (L, D), b (L,) and the couplings v (E,) of the edges.
 """
 
 from __future__ import annotations
@@ -44,7 +31,6 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import check_choice, check_whole_number
 from labelweave._common.matrices import without_empty_columns
 from labelweave._common.presets import Presets, published
-from labelweave.decision.losses import Decision
 from labelweave.inference.strategy import Inference
 from labelweave.joint import FieldJoint, JointDistribution
 from labelweave.joint.distribution import RowOptions
@@ -56,13 +42,8 @@ from labelweave.models.base import MultiLabelClassifier
 class LabelMoments:
     """Probabilities that all labels of a set are positive, for every set of one to three labels.
 
-    A set is a number whose bit j says whether label j belongs to it, as the columns of a table of
-    all label vectors are numbered.
-
-    Attributes
-    ----------
-    sets : (K,) array
-        The sets, increasing.
+    A set is a number whose bit j says whether label j belongs to it, like the number of a column in
+    a table of all label vectors. The sets are in increasing order.
     """
 
     def __init__(self, n_labels: int) -> None:
@@ -70,7 +51,8 @@ class LabelMoments:
         vectors = np.arange(2**n_labels, dtype=np.int64)
         size = label_vectors(n_labels).sum(axis=1)
         self.sets: Indices = vectors[(size > 0) & (size <= 3)]
-        # A set is its largest label and at most two smaller ones: which vectors contain those.
+        # A set consists of its largest label and at most two smaller ones, which this table finds
+        # in the vectors of smaller labels.
         half = vectors[: 2 ** (n_labels - 1)]
         smaller = half[size[: len(half)] <= 2]
         self._contains = ((half[:, None] & smaller) == smaller).astype(np.float64)
@@ -79,8 +61,8 @@ class LabelMoments:
         """Return the moments of every row of a table of probabilities, (n, 2^L), as (n, K)."""
         moments = np.empty((len(probability), len(self.sets)))
         table = probability
-        # Summing a label out folds the table in half, so all sets cost little more than the pairs
-        # of labels in the whole table.
+        # Summing a label out folds the table in half, so all sets cost little more than the sets
+        # that contain the last label.
         for label in reversed(range(self.n_labels)):
             n_vectors = 2**label
             negative, positive = table[:, :n_vectors], table[:, n_vectors:]
@@ -89,15 +71,11 @@ class LabelMoments:
             table = negative + positive
         return moments
 
-    def positions(self, sets: Indices) -> Indices:
-        """Return where the sets are in `sets`."""
-        return self.sets.searchsorted(sets)
 
-
-# Numbers in the blocks of all labels; 2^24 of them take 128 MB.
+# Largest number of entries in the blocks of all labels; 2^24 of them take 128 MB.
 _MOST_CELLS = 2**24
-# Relative increase of the diagonal that keeps a block positive definite in spite of rounding, which
-# is coarse for sums in single precision.
+# Relative increase of the diagonal that keeps a block positive definite despite the rounding of
+# sums in single precision.
 _JITTER = 1e-6
 # A column shorter than this counts as empty: the penalty divided by its square would overflow.
 _LEAST_SQUARE = 1e-290
@@ -106,15 +84,12 @@ _LEAST_SQUARE = 1e-290
 class BlockInverse:
     """The inverse of the diagonal blocks of a Hessian.
 
-    Parameters
-    ----------
-    X : (n, D) array or CSR
-    curvature : (n, L) array
-        Second derivatives of the loss by each score.
-    by_offset : (L + E, L + E) or (L + E,) array
-        Second derivatives by intercepts and couplings, or their diagonal, with the penalty.
-    penalty : float
-        Penalty of the weights.
+    There is one block for the weights and the intercept of each label, and one for the couplings.
+    If the blocks of labels would be too large (wide X) or too costly (sparse X), only the diagonal
+    of the weights is inverted, and the intercepts join the couplings: a coupling moves the scores
+    of its labels in many rows at once, much as their intercepts do. The arguments are the second
+    derivatives by each score, (n, L), and by intercepts and couplings, (L + E, L + E), or only the
+    diagonal of the latter.
     """
 
     def __init__(self, X: Any, curvature: Floats, by_offset: Floats, penalty: float) -> None:
@@ -126,11 +101,13 @@ class BlockInverse:
             # The intercepts are in the blocks of their labels.
             by_offset = by_offset[(slice(self.n_labels, None),) * by_offset.ndim]
         else:
-            self.diagonal = 1 / _diagonal(X, curvature, penalty)
+            squared = X.multiply(X).tocsr() if hasattr(X, "multiply") else X**2
+            by_weight = np.asarray(squared.T @ curvature).T + penalty
+            self.diagonal = 1 / np.ravel(by_weight)
         self.offsets = _inverse(by_offset) if by_offset.ndim == 2 else 1 / _positive(by_offset)
 
     def __call__(self, residual: Floats) -> Floats:
-        """Return the inverse times a vector laid out as the objective's parameters."""
+        """Return the inverse times a vector of the parameters' layout."""
         cut = self.n_labels * self.n_features
         if self.blocks is None:
             weights, offsets = np.split(residual, [cut])
@@ -148,7 +125,7 @@ class BlockInverse:
 def _inverse_blocks(X: Floats, curvature: Floats, penalty: float) -> Floats:
     """Invert [X, 1]' diag(curvature) [X, 1] + penalty for every label, (L, D + 1, D + 1)."""
     n_rows, n_features = X.shape
-    # Columns of unit norm in single precision: accurate enough for a preconditioner.
+    # Single precision is accurate enough for a preconditioner if columns have unit norm.
     squares = np.einsum("nd,nd->d", X, X)
     length = np.sqrt(np.where(squares > _LEAST_SQUARE, squares, 1.0))
     columns = np.column_stack([X / length, np.ones(n_rows)]).astype(np.float32)
@@ -163,15 +140,9 @@ def _inverse_blocks(X: Floats, curvature: Floats, penalty: float) -> Floats:
     return blocks
 
 
-def _diagonal(X: Any, curvature: Floats, penalty: float) -> Floats:
-    """Return the second derivatives by the weights of each label, one after the other, (L D,)."""
-    squared = X.multiply(X).tocsr() if hasattr(X, "multiply") else X**2
-    return np.ravel(np.asarray(squared.T @ curvature).T + penalty)
-
-
 def _inverse(matrix: Floats) -> Floats:
     """Invert a positive semidefinite matrix, or its diagonal if it is numerically singular."""
-    # Unit diagonal: scales of features may differ by many orders of magnitude.
+    # Scales of features may differ by many orders of magnitude, so the diagonal is made one.
     scale = 1 / np.sqrt(_positive(matrix.diagonal()))
     scaled = scale[:, None] * matrix * scale
     np.fill_diagonal(scaled, 1 + _JITTER)
@@ -193,19 +164,7 @@ _LARGEST_BLOCK = 1024
 
 @dataclass(frozen=True)
 class FieldData:
-    """Training rows of a field, and its penalties.
-
-    Attributes
-    ----------
-    X : (n, D) array or CSR
-    Y : (n, L) float array of 0/1
-    weight : (n,) array
-    edges : (E, 2) int array
-        The coupled pairs of labels, i < j.
-    C, label_penalty : float
-        As in the logistic engine: the penalty is (|W|² + κ |v|²) / 2C, with the couplings' part
-        doubled in a pseudo-likelihood, where each coupling occurs twice.
-    """
+    """Training rows of a field, its edges (E, 2) of labels i < j, and its penalties C and κ."""
 
     X: Any
     Y: Floats
@@ -216,7 +175,7 @@ class FieldData:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Numbers of labels, features and edges."""
+        """The numbers of labels, features and edges."""
         return self.Y.shape[1], self.X.shape[1], len(self.edges)
 
     def unpack(self, parameters: Floats) -> tuple[Floats, Floats, Floats]:
@@ -226,11 +185,11 @@ class FieldData:
         return W.reshape(n_labels, n_features), b, v
 
     def pack(self, W: Floats, b: Floats, v: Floats) -> Floats:
-        """Return all parameters in one vector."""
+        """Return the vector of all parameters."""
         return np.concatenate([W.ravel(), b, v])
 
     def matrix(self, v: Floats) -> Floats:
-        """Return the symmetric (L, L) coupling matrix of the edges' values."""
+        """Return the couplings of the edges as a symmetric matrix, (L, L)."""
         i, j = self.edges.T
         coupling = np.zeros((self.shape[0],) * 2)
         coupling[i, j] = coupling[j, i] = v
@@ -240,12 +199,15 @@ class FieldData:
 class FieldObjective(ABC):
     """Value, gradient and Hessian of the negative (pseudo-)likelihood with its penalty."""
 
-    def __init__(self, data: FieldData, coupling_penalty: float) -> None:
+    #: How often each coupling occurs in the objective.
+    occurrences: ClassVar[int]
+
+    def __init__(self, data: FieldData) -> None:
         self.data = data
-        self.coupling_penalty = coupling_penalty
+        self.coupling_penalty = self.occurrences * data.label_penalty / data.C
 
     def value_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
-        """Return both at `parameters`, where `hessian_product` is then evaluated."""
+        """Return both, and keep what the Hessian at these parameters needs."""
         W, b, v = self.data.unpack(parameters)
         loss, by_score, by_edge = self._at(np.asarray(self.data.X @ W.T) + b, v)
         penalty = (W**2).sum() / self.data.C + self.coupling_penalty * (v**2).sum()
@@ -258,7 +220,7 @@ class FieldObjective(ABC):
         return self._chain_rule(by_score, by_edge, W, v)
 
     def _chain_rule(self, by_score: Floats, by_edge: Floats, W: Floats, v: Floats) -> Floats:
-        """Turn derivatives by scores and edges into those by all parameters, with the penalty."""
+        """Return derivatives by all parameters from those by scores and edges; add the penalty."""
         by_weight = np.asarray(self.data.X.T @ by_score).T + W / self.data.C
         by_edge = by_edge + self.coupling_penalty * v
         return self.data.pack(by_weight, by_score.sum(axis=0), by_edge)
@@ -266,10 +228,10 @@ class FieldObjective(ABC):
     def preconditioner(self) -> BlockInverse:
         """Return an approximate inverse Hessian at the last point of `value_and_gradient`."""
         n_labels, _, n_edges = self.data.shape
-        by_offset = self._offset_curvature()
+        by_score, by_offset = self._curvature()
         penalty = np.repeat([0.0, self.coupling_penalty], [n_labels, n_edges])
         by_offset = by_offset + (np.diag(penalty) if by_offset.ndim == 2 else penalty)
-        return BlockInverse(self.data.X, self._score_curvature(), by_offset, 1 / self.data.C)
+        return BlockInverse(self.data.X, by_score, by_offset, 1 / self.data.C)
 
     @abstractmethod
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
@@ -280,19 +242,14 @@ class FieldObjective(ABC):
         """Return the directional derivatives of these gradients."""
 
     @abstractmethod
-    def _score_curvature(self) -> Floats:
-        """Return the second derivatives by each score, (n, L)."""
-
-    @abstractmethod
-    def _offset_curvature(self) -> Floats:
-        """Return the second derivatives by intercepts and couplings, or only their diagonal."""
+    def _curvature(self) -> tuple[Floats, Floats]:
+        """Return the second derivatives by scores, and by offsets, as in `BlockInverse`."""
 
 
 class PseudoLikelihood(FieldObjective):
-    """Σ_n Σ_j −log P(y_nj | x_n, all other labels); the two ends of an edge share its coupling."""
+    """−Σ_n Σ_j log P(y_nj | x_n, all other labels); the two ends of an edge share its coupling."""
 
-    def __init__(self, data: FieldData) -> None:
-        super().__init__(data, 2 * data.label_penalty / data.C)
+    occurrences = 2
 
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
         Y, weight = self.data.Y, self.data.weight[:, None]
@@ -307,14 +264,12 @@ class PseudoLikelihood(FieldObjective):
         change = self._variance * (scores + self.data.Y @ self.data.matrix(v))
         return change, self._of_edges(change)
 
-    def _score_curvature(self) -> Floats:
-        return self._variance
-
-    def _offset_curvature(self) -> Floats:
+    def _curvature(self) -> tuple[Floats, Floats]:
         edges, Y = self.data.edges, self.data.Y
         n_labels = Y.shape[1]
         if n_labels + len(edges) > _LARGEST_BLOCK:
-            return np.concatenate([self._variance.sum(axis=0), self._of_edges(self._variance)])
+            diagonal = [self._variance.sum(axis=0), self._of_edges(self._variance)]
+            return self._variance, np.concatenate(diagonal)
         curvature = np.zeros((n_labels + len(edges),) * 2)
         for label, variance in enumerate(self._variance.T):
             # The derivative of a label's score by its coupling to label k is y_k.
@@ -323,7 +278,7 @@ class PseudoLikelihood(FieldObjective):
             columns = np.column_stack([np.ones(len(Y)), others])
             own = np.append(label, n_labels + touching)
             curvature[np.ix_(own, own)] += (variance[:, None] * columns).T @ columns
-        return curvature
+        return self._variance, curvature
 
     def _of_edges(self, by_score: Floats) -> Floats:
         """Return Σ_n (y_j r_i + y_i r_j) for every edge (i, j)."""
@@ -333,15 +288,18 @@ class PseudoLikelihood(FieldObjective):
 
 
 class ExactLikelihood(FieldObjective):
-    """Σ_n −log P(y_n | x_n), with partition function and moments by enumeration.
+    """−Σ_n log P(y_n | x_n), with the partition function and moments by enumeration.
 
-    The Hessian is the covariance of the sufficient statistics, labels and their products over
-    edges. A direction moves the couplings of all rows alike, so its product needs moments of three
-    labels of every row, and of four labels only in sum: no enumeration.
+    The Hessian is the covariance of the sufficient statistics, which are the labels and their
+    products over edges. A direction moves the couplings of all rows alike, so a product with it
+    needs the moments of three labels in every row, but those of four labels only in their sum over
+    rows. It needs no further enumeration.
     """
 
+    occurrences = 1
+
     def __init__(self, data: FieldData) -> None:
-        super().__init__(data, data.label_penalty / data.C)
+        super().__init__(data)
         i, j = data.edges.T
         labels = np.arange(data.shape[0])
         self._vectors = label_vectors(len(labels)).astype(np.float64)
@@ -350,10 +308,10 @@ class ExactLikelihood(FieldObjective):
         self._blocks = row_blocks(len(data.Y), len(self._vectors))
         self._sets = LabelMoments(len(labels))
         label, edge = 2**labels, 2**i + 2**j
-        # Where to find E[y_i y_j], E[y_e] and E[y_i y_e] for labels i, j and edges e.
-        self._pair = self._sets.positions(label[:, None] | label)
-        self._edge = self._sets.positions(edge)
-        self._joined = self._sets.positions(label[:, None] | edge), labels[:, None]
+        # The positions of E[y_i y_j], E[y_e] and E[y_i y_e] for labels i, j and edges e.
+        positions = self._sets.sets.searchsorted
+        self._pair, self._edge = positions(label[:, None] | label), positions(edge)
+        self._joined = positions(label[:, None] | edge), labels[:, None]
 
     def _at(self, scores: Floats, v: Floats) -> tuple[float, Floats, Floats]:
         Y, weight = self.data.Y, self.data.weight
@@ -392,15 +350,13 @@ class ExactLikelihood(FieldObjective):
         by_edge -= np.einsum("nj,nj->n", self._means, scores) @ self._edge_means
         return weight * change, by_edge + self._edge_covariance @ v
 
-    def _score_curvature(self) -> Floats:
-        return np.asarray(self.data.weight[:, None] * self._means * (1 - self._means))
-
-    def _offset_curvature(self) -> Floats:
+    def _curvature(self) -> tuple[Floats, Floats]:
         weight = self.data.weight
+        by_score = weight[:, None] * self._means * (1 - self._means)
         by_label = np.tensordot(weight, self._covariance, axes=1)
         mixed = (weight @ self._moments)[self._joined[0]]
         mixed -= (weight[:, None] * self._means).T @ self._edge_means
-        return np.block([[by_label, mixed], [mixed.T, self._edge_covariance]])
+        return by_score, np.block([[by_label, mixed], [mixed.T, self._edge_covariance]])
 
 
 # Half the Newton decrement g·H⁻¹g estimates the distance to the minimum; below this share of the
@@ -408,23 +364,19 @@ class ExactLikelihood(FieldObjective):
 TOLERANCE = 1e-18
 MAX_STEPS = 60
 MAX_PRODUCTS = 500
-# Forcing terms of inexact Newton, as in the logistic engine: far from the minimum the squared
-# residual need only shrink by this factor; near it, quadratic convergence leaves about `_QUADRATIC`
-# times the squared relative decrease, and a more accurate direction would be wasted.
+# Forcing terms of inexact Newton, as in the logistic engine. Far from the minimum the squared
+# residual need only shrink by the factor `_FORCING`. Near it, quadratic convergence leaves about
+# `_QUADRATIC` times the squared relative decrease, and a more accurate direction would be wasted.
 _FORCING = 0.09
 _QUADRATIC = 10.0
-# After a step of smaller relative decrease, the preconditioner is still good.
+# The preconditioner is kept after a step of smaller relative decrease.
 _STALE = 0.1
 
 
+# The products are small, and with several threads their last bits would depend on the number.
+@threadpool_limits.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]
 def minimise(objective: FieldObjective, start: Floats) -> Floats:
     """Return the parameters at which the objective is smallest."""
-    # The products are small, and with several threads their last bits would depend on the number.
-    with threadpool_limits(limits=1, user_api="blas"):
-        return _minimise(objective, start)
-
-
-def _minimise(objective: FieldObjective, start: Floats) -> Floats:
     parameters = start
     value, gradient = objective.value_and_gradient(parameters)
     decrement = np.inf
@@ -460,7 +412,7 @@ def _newton_direction(
     arriving = _QUADRATIC * rho / scale
     needed = 0.5 * TOLERANCE * scale / rho if rho > 0 else 1.0
     enough = min(_FORCING, max(arriving, needed)) * rho
-    # An inexact solution is a descent direction too: running out of products is not a failure.
+    # An inexact solution is a descent direction too, so running out of products is not a failure.
     for _ in range(MAX_PRODUCTS):
         product = objective.hessian_product(along)
         curvature = float(along @ product)
@@ -502,10 +454,10 @@ def fit_field(
     exact: bool,
 ) -> LinearConditionals:
     """Fit a field, starting from conditionals whose couplings are not tied."""
-    # A constant label has no finite optimum: it keeps the smoothed intercept of the start.
+    # A constant label has no finite optimum, so it keeps the smoothed intercept of the start.
     varies = np.flatnonzero(labels.min(axis=0) != labels.max(axis=0))
     inner = edges[np.ix_(varies, varies)]
-    # The weights of features that no row has are zero, in the start as at the optimum.
+    # The weights of features that no row has are zero, at the start and at the optimum.
     features, used = without_empty_columns(X)
     data = FieldData(
         features,
@@ -535,8 +487,8 @@ def strongest_pairs(
 ) -> Mask:
     """Return the ``k`` allowed pairs of largest score test, (L, L) bool.
 
-    Rao's score test at independent labels: the squared slope of the pseudo-likelihood in the
-    coupling of a pair over the variance of that slope. It needs no fit of any pair.
+    Rao's score test at independent labels is the squared slope of the pseudo-likelihood in the
+    coupling of a pair, divided by the variance of that slope. It needs no fit of any pair.
     """
     probability: Floats = expit(scores)
     Y = labels.astype(np.float64)
@@ -560,15 +512,16 @@ AUTO_ALL_PAIRS = 30
 AUTO_PAIRS_PER_LABEL = 4
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PairwiseCRF(MultiLabelClassifier):
     """P(y|x) ∝ exp(Σ_j y_j (w_j·x + b_j) + Σ_{i<j} V_ij y_i y_j): labels coupled in pairs (MLCRF).
 
-    Couplings are undirected, and the labels need no order. The log-odds of a label given all others
-    are linear in the features and those labels, so the pseudo-likelihood
+    Couplings have no direction, and the labels need no order. The log-odds of a label given all
+    others are linear in the features and those labels. So the pseudo-likelihood
     Π_j P(y_j | x, other labels) is a set of logistic regressions with tied couplings: V_ij is the
-    same in the regressions of i and of j. The logistic engine fits them untied and chooses the
-    penalties; from there Newton's method goes to the optimum of the pseudo-likelihood or, for few
-    labels, of the exact likelihood. Both problems are convex. ``PairwiseCRF.preset("published")``
+    same in the regressions of i and of j. Newton's method finds the optimum of the
+    pseudo-likelihood or, for few labels, of the exact likelihood. Both problems are convex.
+    ``PairwiseCRF.preset("published")``
     couples all pairs by pseudo-likelihood, whatever the number of labels, with one penalty for all
     parameters.
 
@@ -586,9 +539,9 @@ class PairwiseCRF(MultiLabelClassifier):
     edges : (L, L) array of bool, optional
         Symmetric mask of the pairs of labels that may be coupled; by default all pairs.
     max_edges : int, "auto" or None, default="auto"
-        Maximum number of coupled pairs: those of strongest dependence given the features, by a
-        score test. "auto" is unlimited up to 30 labels and 4 pairs per label beyond; None is
-        unlimited.
+        Maximum number of coupled pairs. A score test chooses the pairs of strongest dependence
+        given the features. "auto" is unlimited up to 30 labels and 4 pairs per label beyond; None
+        is unlimited.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; see `labelweave.inference`.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
@@ -614,8 +567,8 @@ class PairwiseCRF(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import PairwiseCRF
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = PairwiseCRF(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
@@ -624,39 +577,18 @@ class PairwiseCRF(MultiLabelClassifier):
     FieldJoint(n_rows=2, n_labels=6)
     """
 
-    presets: ClassVar[Presets] = published(likelihood="pseudo", max_edges=None, label_penalty=1.0)
+    C: float | str = "cv"
+    label_penalty: float | str = "cv"
+    likelihood: str = "auto"
+    edges: ArrayLike | None = None
+    max_edges: int | str | None = "auto"
+    inference: str | Inference = "auto"
 
-    def __init__(
-        self,
-        *,
-        C: float | str = "cv",
-        label_penalty: float | str = "cv",
-        likelihood: str = "auto",
-        edges: ArrayLike | None = None,
-        max_edges: int | str | None = "auto",
-        inference: str | Inference = "auto",
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.label_penalty = label_penalty
-        self.likelihood = likelihood
-        self.edges = edges
-        self.max_edges = max_edges
-        self.inference = inference
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    presets: ClassVar[Presets] = published(likelihood="pseudo", max_edges=None, label_penalty=1.0)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         exact = self._is_exact()
-        penalties: dict[str, Any] = {
-            "C": self._penalty("C"),
-            "label_penalty": self._penalty("label_penalty"),
-        }
+        C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         shared: dict[str, Any] = {
             "sample_weight": sample_weight,
             "seed": self._seed(),
@@ -665,10 +597,10 @@ class PairwiseCRF(MultiLabelClassifier):
         self.edges_ = self._allowed()
         limit = self._limit()
         if self.edges_.sum() // 2 > limit:
-            alone = fit_conditionals(X, labels, C=penalties["C"], **shared)
+            alone = fit_conditionals(X, labels, C=C, **shared)
             scores = alone.scores(X, n_threads=self._n_threads())
             self.edges_ = strongest_pairs(scores, labels, sample_weight, self.edges_, limit)
-        start = fit_conditionals(X, labels, self.edges_, **penalties, **shared)
+        start = fit_conditionals(X, labels, self.edges_, C=C, label_penalty=label_penalty, **shared)
         self.field_ = fit_field(X, labels, self.edges_, start, sample_weight, exact=exact)
         self.C_, self.label_penalty_ = self.field_.C, self.field_.label_penalty
         self._tell(
@@ -677,11 +609,8 @@ class PairwiseCRF(MultiLabelClassifier):
         )
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
-        return FieldJoint(
-            self.field_.scores(X, n_threads=self._n_threads()),
-            self.field_.coupling,
-            **rows,
-        )
+        scores = self.field_.scores(X, n_threads=self._n_threads())
+        return FieldJoint(scores, self.field_.coupling, **rows)
 
     def _is_exact(self) -> bool:
         check_choice(self.likelihood, "likelihood", ("auto", "pseudo", "exact"))
@@ -695,7 +624,7 @@ class PairwiseCRF(MultiLabelClassifier):
         )
 
     def _allowed(self) -> Mask:
-        """Return `edges` as an (L, L) mask, by default of all pairs."""
+        """Return `edges` as a mask of pairs of labels, (L, L)."""
         n_labels = self.n_labels_
         if self.edges is None:
             return ~np.eye(n_labels, dtype=np.bool_)

@@ -1,14 +1,14 @@
-"""LabelPowerset, RAkEL.
+"""Label powersets: a class for each label vector, of all labels or of small sets of them.
 
-Label powerset: every label vector of the training data is a class.
-
-RAkEL: label powersets of small random labelsets.
+`LabelPowerset` models P(y|x) by one classifier whose classes are the label vectors of the training
+rows. `RAkEL` averages label powersets of random sets of k labels.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass, field
 from itertools import chain, combinations
 from math import comb
 from typing import Any, ClassVar
@@ -32,13 +32,14 @@ from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LabelPowerset(MultiLabelClassifier):
     """One classifier whose classes are the label vectors of the training rows.
 
-    It models all dependences among labels but predicts only vectors seen in training, which suits
-    data with few distinct vectors and many rows of each. So that no other vector is impossible,
-    independent labels with the training frequencies get the probability 1/(n + 2) that Laplace's
-    rule of succession gives to an event that has not occurred.
+    The classifier models all dependences among labels but predicts only vectors seen in training,
+    which suits data with few distinct vectors and many rows of each. To give every other vector a
+    probability too, independent labels with the training frequencies get the weight 1/(n + 2), the
+    probability that Laplace's rule of succession gives to an event that has not occurred.
 
     Parameters
     ----------
@@ -46,9 +47,9 @@ class LabelPowerset(MultiLabelClassifier):
         A classifier with ``predict_proba``, fitted to the label vectors as classes. By default
         scikit-learn's multinomial logistic regression.
     C : float or "cv", default="cv"
-        Inverse strength of the L2 penalty; "cv" takes the best for independent logistic
-        regressions of the labels, by cross-validated log-likelihood. Ignored if `estimator` is
-        given.
+        Inverse strength of the L2 penalty; "cv" takes the C with which independent logistic
+        regressions of the labels have the best cross-validated log-likelihood. Ignored if
+        `estimator` is given.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises.
     n_jobs : int, optional
@@ -72,9 +73,9 @@ class LabelPowerset(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import LabelPowerset
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from sklearn.preprocessing import scale
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = LabelPowerset(C=0.01).fit(X[:400], data.Y[:400])
     >>> len(model.vectors_)
@@ -84,22 +85,8 @@ class LabelPowerset(MultiLabelClassifier):
            [0, 0, 0, 0, 0, 1]])
     """
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        C: float | str = "cv",
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.C = C
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any = field(default=None, kw_only=False)
+    C: float | str = "cv"
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         if self.estimator is None:
@@ -153,14 +140,12 @@ class LabelPowerset(MultiLabelClassifier):
 
 
 def fit_multinomial(C: float, X: Any, target: Indices, **weights: Any) -> LogisticRegression:
-    """Fit the default classifier of label vectors.
-
-    The solver's tolerance is absolute, so features are scaled to size one, and the penalty with
-    them, to make it mean the same for features of any size.
-    """
+    """Fit the default classifier of label vectors, multinomial logistic regression."""
+    # The solver's tolerance is absolute. So that it means the same for features of any size, they
+    # are scaled to size one, and the penalty with them.
     entries = X if isinstance(X, np.ndarray) else X.data
     size = float(np.linalg.norm(entries)) / math.sqrt(int(np.count_nonzero(entries)) or 1)
-    # A power of two, so that dividing by it is exact.
+    # Division by a power of two is exact.
     exponent = round(math.log2(size)) if size > 0 else 0
     scale = math.ldexp(1.0, max(-100, min(exponent, 100)))
     # scikit-learn's own tolerance leaves errors in the third digit of probabilities.
@@ -173,7 +158,7 @@ def fit_multinomial(C: float, X: Any, target: Indices, **weights: Any) -> Logist
 def feature_penalty(
     model: MultiLabelClassifier, X: Any, labels: Labels, sample_weight: Floats | None
 ) -> float:
-    """Return the model's C, where "cv" is chosen for independent logistic regressions."""
+    """Return the model's C; "cv" chooses the best for independent logistic regressions."""
     C = model._penalty("C")
     if C == "cv":
         C = fit_conditionals(
@@ -191,30 +176,33 @@ def feature_penalty(
 OUTPUTS = ("probability", "label")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RAkEL(MultiLabelClassifier):
-    """Random k-labelsets (Tsoumakas and Vlahavas, 2007): small label powersets, averaged.
+    """Random k-labelsets (RAkEL; Tsoumakas and Vlahavas, 2007): small label powersets, averaged.
 
-    Each member is a `LabelPowerset` on a few random labels, of which every combination has many
-    rows. The members' outputs for a label are averaged, and labels are taken as independent.
+    Each member is a `LabelPowerset` of a few random labels, so few that each of their combinations
+    has many rows. The members' outputs for a label are averaged, and labels are treated as
+    independent.
 
     Parameters
     ----------
+    estimator : scikit-learn classifier, optional
+        As in `LabelPowerset`.
     labelset_size : int, default=3
         Number of labels per member, k in the paper; all labels if there are fewer.
     n_labelsets : int, optional
         Number of members, each with a different labelset: by default 2L, or all labelsets if there
-        are fewer. Labels in none of them are put into further ones. Ignored unless `overlapping`.
+        are fewer. Further members are added for labels that are in none of them. Ignored unless
+        `overlapping`.
     overlapping : bool, default=True
         Whether labelsets are drawn from all sets of their size or form a random partition of the
         labels (RAkEL-d).
     outputs : {"probability", "label"}, default="probability"
-        What members output for a label: its marginal probability, or a vote of 0 or 1, as in
-        ``RAkEL.preset("published")``. Vote shares are smoothed by one more vote for and against,
-        so that none is 0 or 1.
-    estimator : scikit-learn classifier, optional
-        As in `LabelPowerset`.
+        The members' outputs for a label: its marginal probability, or a vote of 0 or 1, as in
+        ``RAkEL.preset("published")``. To keep the shares of votes from being 0 or 1, one vote for
+        and one against are added.
     C : float or "cv", default="cv"
-        As in `LabelPowerset`; chosen once, for all members.
+        As in `LabelPowerset`; "cv" chooses it once for all members.
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="hamming"
         The loss that `predict` minimises; for independent labels both give the same labels.
     n_jobs : int, optional
@@ -237,9 +225,9 @@ class RAkEL(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import RAkEL
-    >>> from labelweave.data.load import load_emotions
+    >>> from labelweave import load
     >>> from sklearn.preprocessing import scale
-    >>> data = load_emotions()
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = RAkEL(C=0.01, overlapping=False).fit(X[:400], data.Y[:400])
     >>> [labelset.tolist() for labelset in model.labelsets_]
@@ -249,34 +237,17 @@ class RAkEL(MultiLabelClassifier):
            [0, 0, 0, 0, 0, 1]])
     """
 
+    estimator: Any = field(default=None, kw_only=False)
+    labelset_size: int = 3
+    n_labelsets: int | None = None
+    overlapping: bool = True
+    outputs: str = "probability"
+    C: float | str = "cv"
+    decision: str | Decision = "hamming"
+
     presets: ClassVar[Presets] = published(
         labelset_size=3, n_labelsets=None, overlapping=True, outputs="label"
     )
-
-    def __init__(
-        self,
-        *,
-        labelset_size: int = 3,
-        n_labelsets: int | None = None,
-        overlapping: bool = True,
-        outputs: str = "probability",
-        estimator: Any = None,
-        C: float | str = "cv",
-        decision: str | Decision = "hamming",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.labelset_size = labelset_size
-        self.n_labelsets = n_labelsets
-        self.overlapping = overlapping
-        self.outputs = outputs
-        self.estimator = estimator
-        self.C = C
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         check_choice(self.outputs, "outputs", OUTPUTS)
@@ -289,9 +260,9 @@ class RAkEL(MultiLabelClassifier):
             check_base_classifier(self.estimator, sample_weight)
         self.estimators_ = list(
             processes(self.n_jobs)(
-                delayed(
-                    LabelPowerset(estimator=self.estimator, C=C, random_state=seed + number).fit
-                )(X, labels[:, labelset], sample_weight)
+                delayed(LabelPowerset(self.estimator, C=C, random_state=seed + number).fit)(
+                    X, labels[:, labelset], sample_weight
+                )
                 for number, labelset in enumerate(self.labelsets_)
             )
         )
@@ -320,13 +291,10 @@ class RAkEL(MultiLabelClassifier):
             check_shape(labelset, (member.n_labels_,), "labelsets_")
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
-        return IndependentJoint(
-            logit(self._averaged(X)),
-            **rows,
-        )
+        return IndependentJoint(logit(self._averaged(X)), **rows)
 
     def _averaged(self, X: Any) -> Floats:
-        """Return the average output for each label over the members that have it, (n, L)."""
+        """Return the mean output for each label of the members that have the label, (n, L)."""
         total = np.zeros((X.shape[0], self.n_labels_))
         count = np.zeros(self.n_labels_)
         for labelset, member in zip(self.labelsets_, self.estimators_, strict=True):

@@ -1,7 +1,12 @@
-"""Stacked binary relevance: a second layer on the predictions of the first."""
+"""Stacked binary relevance: a second layer that sees the first layer's predictions.
+
+With x the features and ŷ the first layer's predictions of all labels, the log-odds of label j are
+w_j·x + b_j in the first layer and w'_j·x + v_j·ŷ + b'_j in the second.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,16 +14,17 @@ from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_choice, check_whole_number
+from labelweave._common.folds import deal_kept, has_splits
 from labelweave._common.presets import Presets, published
-from labelweave.decision.losses import Decision
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
-from labelweave.models.base import MultiLabelClassifier
+from labelweave.models.base import MultiLabelClassifier, checked_weight
 
 OUTPUTS = ("probability", "label")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StackedBinaryRelevance(MultiLabelClassifier):
     """Classification with heterogeneous features (CHF): binary relevance in two layers.
 
@@ -31,10 +37,10 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     ----------
     outputs : {"probability", "label"}, default="probability"
         Predictions of the first layer that the second one sees: probabilities, or labels of 0/1.
-    cv : int or None, default=5
-        Number of folds of the out-of-fold predictions; None, as in
-        ``StackedBinaryRelevance.preset("published")``, takes predictions for the first layer's own
-        training rows.
+    cv : int, splitter or list of (train, test), default=5
+        Folds of the out-of-fold predictions: their number, or splits as in scikit-learn, which hold
+        out each row once. With 1, as in ``StackedBinaryRelevance.preset("published")``, the second
+        layer is fitted to predictions for the first layer's own training rows.
     C : float or "cv", default="cv"
         Inverse strength of the features' L2 penalty, shared by all labels and both layers; "cv"
         chooses it by cross-validated log-likelihood of the first layer.
@@ -62,51 +68,38 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     Examples
     --------
     >>> from labelweave import StackedBinaryRelevance
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> model = StackedBinaryRelevance(C=0.01, label_penalty=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
     """
 
-    presets: ClassVar[Presets] = published(cv=None, label_penalty=1.0)
+    outputs: str = "probability"
+    cv: Any = 5
+    C: float | str = "cv"
+    label_penalty: float | str = "cv"
 
-    def __init__(
-        self,
-        *,
-        outputs: str = "probability",
-        cv: int | None = 5,
-        C: float | str = "cv",
-        label_penalty: float | str = "cv",
-        decision: str | Decision = "subset",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.outputs = outputs
-        self.cv = cv
-        self.C = C
-        self.label_penalty = label_penalty
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    presets: ClassVar[Presets] = published(cv=1, label_penalty=1.0)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
-        n_folds = 1 if self.cv is None else check_whole_number(self.cv, "cv", 2, otherwise="None")
         check_choice(self.outputs, "outputs", OUTPUTS)
+        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
+        kept, folds = deal_kept(self._checked_cv(), X, labels, weight, self._seed())
+        if len(kept) < len(weight):
+            X, labels, sample_weight = X[kept], labels[kept], weight[kept]
         shared: dict[str, Any] = {
             "sample_weight": sample_weight,
             "seed": self._seed(),
             "n_threads": self._n_threads(),
         }
         self._uses_probability = self.outputs == "probability"
-        self.first_layer_, scores = fit_cross_fitted(X, labels, C=C, n_folds=n_folds, **shared)
-        # The second layer's C cannot be cross-validated on these predictions: those of one fold
-        # come from the same fit and share its errors, which a large C learns to correct, in
-        # held-out rows of the fold too, but not in new rows.
+        self.first_layer_, scores = fit_cross_fitted(X, labels, folds, C=C, **shared)
+        # The second layer's C cannot be cross-validated on these predictions. The predictions for
+        # one fold come from one fit and share its errors. A large C learns to correct these errors,
+        # which helps the held-out rows of the fold too, but not new rows.
         self.second_layer_ = fit_on_estimates(
             X,
             self._seen(scores),
@@ -120,16 +113,24 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         self.label_penalty_ = self.second_layer_.label_penalty
         self._tell(f"C = {self.C_:.4g}, label_penalty = {self.label_penalty_:.4g}")
 
+    def _checked_cv(self) -> Any:
+        if has_splits(self.cv):
+            return self.cv
+        return check_whole_number(self.cv, "cv", otherwise="a splitter, a list of (train, test)")
+
+    def _weighted(
+        self, X: Any, labels: Labels, sample_weight: Any
+    ) -> tuple[Any, Labels, Floats | None]:
+        # A splitter counts the rows of weight zero, too.
+        if has_splits(self.cv):
+            return X, labels, checked_weight(X, sample_weight)
+        return super()._weighted(X, labels, sample_weight)
+
     def _seen(self, scores: Floats) -> Floats:
         """Return the first layer's predictions as the second layer sees them."""
-        seen: Floats
-        seen = expit(scores) if self._uses_probability else (scores > 0).astype(np.float64)
-        return seen
+        return expit(scores) if self._uses_probability else (scores > 0).astype(np.float64)
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         n_threads = self._n_threads()
         seen = self._seen(self.first_layer_.scores(X, n_threads=n_threads))
-        return IndependentJoint(
-            self.second_layer_.scores(X, seen, n_threads=n_threads),
-            **rows,
-        )
+        return IndependentJoint(self.second_layer_.scores(X, seen, n_threads=n_threads), **rows)

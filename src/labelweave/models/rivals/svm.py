@@ -1,14 +1,16 @@
-"""ThresholdedSVM, LaSVM.
+"""Support vector machines, one per label, with tuned thresholds.
 
-LaSVM: support vector machines that learn online, in the dual.
-
-SVM_Batch: one linear support vector machine and one tuned threshold per label.
+`ThresholdedSVM` trains linear machines in batch by liblinear, which minimises, for each label with
+targets t = ±1, |w|²/2 + C Σ max(0, 1 - t (w·x + b))². `LaSVM` trains online in the dual, linearly
+or with an RBF kernel, and maximises Σ α_i t_i - ½ Σ α_i α_j K_ij over multipliers with Σ α_i = 0
+and α_i t_i between 0 and C.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +18,9 @@ from joblib import delayed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from labelweave._common.arrays import Counts, Floats, Indices, Labels, Positions
+from labelweave._common.arrays import Counts, Floats, Labels, Positions
 from labelweave._common.checks import check_choice, check_number
 from labelweave._common.engine import processes
-from labelweave._common.folds import presentation_order
 from labelweave._common.matrices import native_matrix
 from labelweave._common.row_keys import merge_equal_rows
 from labelweave._core import native
@@ -29,83 +30,91 @@ from labelweave.logistic.problem import ClassWeight, check_class_weight, weights
 from labelweave.models.rivals.margins import (
     KernelScorer,
     LinearScorer,
+    MarginClassifier,
+    Rows,
     Scorer,
-    ThresholdClassifier,
+    presentation_orders,
     row_squares,
     varying,
 )
 
+# The final optimisation of a label's machine takes at most this many steps. Only an ill-conditioned
+# problem takes more: scaling its features or lowering C helps, and further steps hardly do.
+_MAX_STEPS = 1_000_000
+# Memory for kernel values in bytes, for all labels together; results do not depend on it.
+_CACHE = 256_000_000
 
-class LaSVM(ThresholdClassifier):
-    """One online SVM per label (Bordes, Ertekin, Weston and Bottou, 2005).
 
-    Rows are presented one after another. Each enters a working set and the dual takes a step along
-    the best pair that the row belongs to; another step, along the best pair of all, then drops rows
-    that are of no use any more. A finishing run of such steps solves the dual on the working set.
-    One pass comes close to the batch solution, more passes come to it. Thresholds are tuned on
-    held-out rows, which moves the bias. There are no probabilities, only `predict` and
-    `decision_function`.
+@dataclass(eq=False, repr=False, kw_only=True)
+class LaSVM(MarginClassifier):
+    """One online SVM per label (LaSVM; Bordes, Ertekin, Weston and Bottou, 2005).
 
-    Time grows with the square of the rows: some ten thousand are the limit.
+    Rows are presented one after another. Each row enters a working set, and the dual takes a step
+    along the best pair of rows that contains the new one; a second step, along the best pair of
+    all, then drops rows that no longer matter. After the last row, such steps solve the dual on the
+    working set. One pass comes close to the batch solution, and further passes converge to it.
+    Thresholds are tuned on held-out rows, which moves the bias. There are no probabilities, only
+    `predict` and `decision_function`.
+
+    Time grows with the square of the number of rows: some ten thousand rows are the limit.
 
     Parameters
     ----------
     kernel : {"linear", "rbf"}, default="linear"
         ``a·b``, or ``exp(-gamma |a - b|²)``.
     gamma : float or "scale", default="scale"
-        Of the RBF kernel; "scale" is one over the number of features times their variance.
+        Parameter of the RBF kernel; "scale" is one over the number of features times their
+        variance.
     C : float, "scale" or "cv", default="scale"
-        Weight of the hinge losses against the penalty, common to all labels; "scale" is one over
-        the mean of K(x, x), "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
+        Weight of the hinge losses relative to the penalty, shared by all labels; "scale" is one
+        over the mean of K(x, x). "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows, at 25 times the cost.
     decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
-        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`),
-        "micro_f1" one for all labels. "cmn" predicts each label on the share of rows that had it in
-        training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0.
-    cv : int, default=5
-        Number of folds of the training rows that are held out in turn.
+        "macro_f1" tunes one threshold per label on held-out rows (see `ThresholdedSVM`), and
+        "micro_f1" one for all labels. "cmn" gives each label to the share of rows that had it in
+        training, "lcard" gives rows as many labels on average as in training, and "fixed" cuts at
+        0.
+    cv : int, splitter or list of (train, test), default=5
+        Folds of the training rows, which are held out in turn: their number, or splits as in
+        scikit-learn.
     passes : int, default=1
-        How often the rows are presented.
+        Number of times the rows are presented.
     shuffle : bool, default=True
-        Whether they are presented in random order: one that depends on their content and
-        `random_state`, not on the order they come in. Equal rows are then presented as one row
-        with the sum of their weights.
+        Whether to present the rows in random order. The order depends on the content of the rows
+        and `random_state`, not on the order in which rows are given. Equal rows are then presented
+        as one row with the sum of their weights.
     tol : float, default=1e-3
-        Pairs whose gradients differ by less are left alone.
-    max_steps : int, default=1000000
-        Steps of a label's finishing at most.
-    cache_mb : float, default=256
-        Memory for kernel values, in megabytes. Results do not depend on it.
+        Pairs of rows whose gradients differ by less take no step.
     n_jobs : int, optional
-        Threads that share the labels; -1 uses all cores. Results do not depend on it.
+        Number of threads that share the labels; -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the order of rows and the folds. None counts as 0.
+        Seeds the order of rows and the folds. None means 0.
     verbose : int, default=0
-        If positive, print what `fit` chose.
+        If positive, print the chosen C.
 
     Attributes
     ----------
     coef_ : (L, D) array
-        Weights; linear kernel only.
+        Weights; only for the linear kernel.
     intercept_ : (L,) array
-        Before the thresholds are subtracted.
+        Intercepts, before the thresholds are subtracted.
     n_support_ : (L,) array of int
-        Support vectors of each label.
+        Number of support vectors of each label.
     objective_ : (L,) array
-        The dual objective reached, ``Σ α_i y_i - ½ Σ α_i α_j K_ij``.
+        The dual objective reached, ``Σ α_i t_i - ½ Σ α_i α_j K_ij`` with targets t = ±1.
     thresholds_ : (L,) array
-        If `decision` tunes them.
+        Thresholds, if `decision` tunes them on training rows.
     C_, fbr_, gamma_ : float
         The values used, given or chosen.
     seed_ : int
-        What was drawn from `random_state`.
+        The seed drawn from `random_state`.
 
     Examples
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import LaSVM
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = LaSVM(kernel="rbf").fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
@@ -113,48 +122,12 @@ class LaSVM(ThresholdClassifier):
            [0, 0, 1, 0, 0, 1]])
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "linear",
-        gamma: float | str = "scale",
-        C: float | str = "scale",
-        decision: str | ThresholdRule = "macro_f1",
-        cv: int = 5,
-        passes: int = 1,
-        shuffle: bool = True,
-        tol: float = 1e-3,
-        max_steps: int = 1_000_000,
-        cache_mb: float = 256,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.C = C
-        self.decision = decision
-        self.cv = cv
-        self.passes = passes
-        self.shuffle = shuffle
-        self.tol = tol
-        self.max_steps = max_steps
-        self.cache_mb = cache_mb
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    @property
-    def coef_(self) -> Floats:
-        """Weights of the linear kernel, (L, D)."""
-        if not isinstance(self.scorer_, LinearScorer):
-            raise AttributeError("coef_ is for the linear kernel")
-        return self.scorer_.weights
-
-    @property
-    def intercept_(self) -> Floats:
-        """Intercepts, (L,)."""
-        return self.scorer_.intercept
+    C: float | str = "scale"
+    kernel: str = "linear"
+    gamma: float | str = "scale"
+    passes: int = 1
+    shuffle: bool = True
+    tol: float = 1e-3
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -162,17 +135,17 @@ class LaSVM(ThresholdClassifier):
         if not isinstance(self.gamma, str) or self.gamma != "scale":
             check_number(self.gamma, "gamma", above=0, otherwise="'scale'")
         self._count("passes")
-        self._count("max_steps")
         check_number(self.tol, "tol", above=0)
-        check_number(self.cache_mb, "cache_mb", above=0)
 
-    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        if self.shuffle:
-            X, labels, weight = merge_equal_rows(X, labels, weight)
+    def _training_rows(self, X: Any, labels: Labels, weight: Floats) -> Rows:
+        rows = super()._training_rows(X, labels, weight)
         if self.kernel == "rbf":
-            self.gamma_ = self._gamma(X, weight)
-        super()._fit(X, labels, weight)
+            merged, _, weight = self._merged(rows.X, rows.labels, rows.weight)
+            self.gamma_ = self._gamma(merged, weight)
+        return rows
+
+    def _merged(self, X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
+        return merge_equal_rows(X, labels, weight) if self.shuffle else (X, labels, weight)
 
     def _gamma(self, X: Any, weight: Floats) -> float:
         if self.gamma != "scale":
@@ -182,12 +155,13 @@ class LaSVM(ThresholdClassifier):
         variance = np.mean(share @ squares) - np.mean(share @ X) ** 2
         return float(1.0 / (X.shape[1] * variance)) if 0 < variance < np.inf else 1.0
 
-    def _mean_square(self, X: Any, weight: Floats) -> float:
-        return 1.0 if self.kernel == "rbf" else super()._mean_square(X, weight)
+    def _mean_square(self, rows: Rows) -> float:
+        return 1.0 if self.kernel == "rbf" else super()._mean_square(rows)
 
     def _scorer(
         self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
     ) -> Scorer:
+        X, labels, weight = self._merged(X, labels, weight)
         n_labels, linear = labels.shape[1], self.kernel == "linear"
         trained = varying(labels)
         weights = np.zeros((len(trained), X.shape[1])) if linear else None
@@ -195,11 +169,11 @@ class LaSVM(ThresholdClassifier):
             native_matrix(X),
             np.ascontiguousarray(labels[:, trained]),
             C * weight,
-            self._orders(X, labels),
+            presentation_orders(X, labels, self.passes, self.seed_, shuffle=self.shuffle),
             None if linear else self.gamma_,
             float(self.tol),
-            int(self.max_steps),
-            int(self.cache_mb * 1e6),
+            _MAX_STEPS,
+            _CACHE,
             weights,
             self._n_threads(),
         )
@@ -217,12 +191,6 @@ class LaSVM(ThresholdClassifier):
         used = np.flatnonzero(alpha.any(axis=0))
         return KernelScorer(X[used], np.ascontiguousarray(alpha[:, used]), intercept, self.gamma_)
 
-    def _orders(self, X: Any, labels: Labels) -> Indices:
-        if not self.shuffle:
-            return np.tile(np.arange(len(labels), dtype=np.int64), (self.passes, 1))
-        seeds = range(self.seed_, self.seed_ + self.passes)
-        return np.stack([presentation_order(X, labels, seed) for seed in seeds])
-
     def _describe(self, trained: Positions, solved: list[Any]) -> None:
         self.n_support_ = np.zeros(self.n_labels_, dtype=np.int64)
         self.objective_ = np.zeros(self.n_labels_)
@@ -232,83 +200,84 @@ class LaSVM(ThresholdClassifier):
         if n_failed:
             warnings.warn(
                 f"{n_failed} of {len(trained)} support vector machines did not converge: scale "
-                "the features (for example with sklearn's StandardScaler), lower C or raise "
-                "max_steps",
+                "the features (for example with sklearn's StandardScaler) or lower C",
                 ConvergenceWarning,
                 stacklevel=6,
             )
 
 
-# What |x|² of the longest row may be at least and at most, and C|x|² at most.
+# Bounds on |x|² of the longest row, and the largest C|x|².
 _LEAST_SQUARE = 1e-40
 _MOST_SQUARE, _MOST_CURVATURE = 1e300, 1e100
 
 
-class ThresholdedSVM(ThresholdClassifier):
-    """One linear SVM per label, by liblinear; thresholds tuned on held-out rows.
+@dataclass(eq=False, repr=False, kw_only=True)
+class ThresholdedSVM(MarginClassifier):
+    """One linear SVM per label, with thresholds tuned on held-out rows (SVM_Batch).
 
-    Each label has the machine that minimises ``|w|²/2 + C Σ max(0, 1 - y (wx + b))²``. On skewed
-    labels its sign is a poor guide, so the hyperplane is moved to where held-out rows have the
-    best F1 (Yang's SCut). A label that comes to less than `fbr_` there has a threshold that few
-    rows reach, its highest held-out score (the rule FBR.1 of Lewis et al.). There are
-    no probabilities, only `predict` and `decision_function`.
+    The machine of a label minimises ``|w|²/2 + C Σ max(0, 1 - t (w·x + b))²`` with targets t = ±1,
+    by liblinear. For rare labels its sign predicts too few rows, so the hyperplane is moved to
+    where held-out rows have the best F1 (SCut; Yang, 2001). A label whose best F1 is below `fbr_`
+    gets its highest held-out score as its threshold, which few rows exceed (FBR.1; Lewis et al.,
+    2004). There are no probabilities, only `predict` and `decision_function`.
 
     Parameters
     ----------
     C : float, "scale" or "cv", default="cv"
-        Weight of the losses against the penalty, common to all labels; "scale" is one over the
-        mean square of a row, "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
+        Weight of the losses relative to the penalty, shared by all labels; "scale" is one over the
+        mean square of a row. "cv" chooses from 0.1 to 10 times that by the macro F1 of held-out
         rows.
     decision : {"macro_f1", "micro_f1", "cmn", ...} or ThresholdRule, default="macro_f1"
-        "macro_f1" tunes one threshold per label on held-out rows, and chooses the FBR
-        value by the macro F1 of each fold under thresholds tuned on the others; "micro_f1" tunes
-        one threshold for all labels. "cmn" predicts each label on the share of rows that had it in
-        training, "lcard" as many labels a row, on average, as in training, "fixed" cuts at 0. A
-        rule such as ``TunedThresholds(fbr=0.3)`` has settings of its own.
+        "macro_f1" tunes one threshold per label on held-out rows; it chooses the FBR value by the
+        macro F1 of each fold under thresholds tuned on the other folds. "micro_f1" tunes one
+        threshold for all labels. "cmn" gives each label to the share of rows that had it in
+        training, "lcard" gives rows as many labels on average as in training, and "fixed" cuts at
+        0. A rule such as ``TunedThresholds(fbr=0.3)`` has settings of its own.
     class_weight : dict {0: float, 1: float} or "balanced", optional
         Weights of the losses of the classes 0 and 1 of each label; "balanced" gives both the same
-        total weight, label by label. They take the place of tuned thresholds: decisions that tune
-        cut at 0 then.
-    cv : int, default=5
-        Number of folds of the training rows that are held out in turn.
+        total weight, label by label. Class weights replace tuned thresholds: decisions that tune
+        thresholds then cut at 0.
+    cv : int, splitter or list of (train, test), default=5
+        Folds of the training rows, which are held out in turn: their number, or splits as in
+        scikit-learn.
     tol : float, default=1e-4
-        Where liblinear stops.
+        Tolerance of liblinear's stopping criterion.
     max_iter : int, default=1000
-        How many iterations it has at most.
+        Maximum number of liblinear's iterations.
     n_jobs : int, optional
-        Processes that share the labels; -1 uses all cores. Results do not depend on it.
+        Number of processes that share the labels; -1 uses all cores. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the folds and liblinear. None counts as 0.
+        Seeds the folds and liblinear. None means 0.
     verbose : int, default=0
-        If positive, print what `fit` chose.
+        If positive, print the chosen C.
 
     Attributes
     ----------
     coef_ : (L, D) array
         Weights; 0 for a label that was constant in training.
     intercept_ : (L,) array
-        Before the thresholds are subtracted.
+        Intercepts, before the thresholds are subtracted.
     thresholds_ : (L,) array
-        If `decision` tunes them.
+        Thresholds, if `decision` tunes them on training rows.
     C_, fbr_ : float
         The values used, given or chosen.
     seed_ : int
-        What was drawn from `random_state`.
+        The seed drawn from `random_state`.
     n_iter_ : int
-        The most iterations that a label took.
+        The largest number of iterations of any label.
 
     Notes
     -----
-    Equal rows become one row with the sum of their weights, and rows are put in an order of their
-    own: liblinear stops short of the optimum, and so it stops at the same place however the rows
-    come.
+    Equal rows are merged to one row with the sum of their weights, and the rows are sorted by their
+    content. Liblinear stops before the optimum, and then stops at the same point in whatever order
+    rows are given.
 
     Examples
     --------
     >>> from sklearn.preprocessing import scale
     >>> from labelweave import ThresholdedSVM
-    >>> from labelweave.data.load import load_emotions
-    >>> data = load_emotions()
+    >>> from labelweave import load
+    >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = ThresholdedSVM(C=0.01).fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:402])
@@ -318,49 +287,17 @@ class ThresholdedSVM(ThresholdClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        C: float | str = "cv",
-        decision: str | ThresholdRule = "macro_f1",
-        class_weight: Mapping[int, float] | str | None = None,
-        cv: int = 5,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.decision = decision
-        self.class_weight = class_weight
-        self.cv = cv
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    scorer_: LinearScorer
-
-    @property
-    def coef_(self) -> Floats:
-        """Weights, (L, D)."""
-        return self.scorer_.weights
-
-    @property
-    def intercept_(self) -> Floats:
-        """Intercepts, (L,)."""
-        return self.scorer_.intercept
+    class_weight: Mapping[int, float] | str | None = None
+    tol: float = 1e-4
+    max_iter: int = 1000
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_class_weight(self.class_weight)
         self._count("max_iter")
 
-    def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        super()._fit(*merge_equal_rows(X, labels, weight))
+    def _merged(self, X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
+        return merge_equal_rows(X, labels, weight)
 
     def _resolved_rule(self) -> ThresholdRule:
         rule = super()._resolved_rule()
@@ -371,9 +308,7 @@ class ThresholdedSVM(ThresholdClassifier):
         self, X: Any, labels: Labels, weight: Floats, C: float, *, final: bool = False
     ) -> LinearScorer:
         trained = train_svms(
-            X,
-            labels,
-            weight,
+            *self._merged(X, labels, weight),
             C,
             class_weight=check_class_weight(self.class_weight),
             tol=self.tol,
@@ -398,7 +333,7 @@ class ThresholdedSVM(ThresholdClassifier):
 
 
 class TrainedSVMs(NamedTuple):
-    """Machines of all labels, and the iterations of those that were not constant."""
+    """The machines of all labels, and the iterations of each label that varied."""
 
     scorer: LinearScorer
     n_iter: Counts
@@ -416,13 +351,13 @@ def train_svms(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> TrainedSVMs:
-    """Train the linear SVMs of all labels; constant ones score 0."""
+    """Train the linear SVMs of all labels; a constant label scores 0."""
     _require_moderate(X, C)
     weights, intercept = np.zeros((labels.shape[1], X.shape[1])), np.zeros(labels.shape[1])
     svm = LinearSVC(C=C, tol=tol, max_iter=max_iter, random_state=seed)
     trained = varying(labels)
     by_class = weights_of_classes(labels, weight, class_weight)
-    # Threads would share liblinear's one generator of random numbers: processes do not.
+    # Threads would share liblinear's only random number generator; processes have one each.
     machines = processes(n_jobs)(
         delayed(_train_one)(svm, X, labels[:, j], weight * by_class[labels[:, j], j])
         for j in trained
@@ -434,7 +369,10 @@ def train_svms(
 
 
 def _require_moderate(X: Any, C: float) -> None:
-    """Liblinear does not return once its products, up to C³|x|⁴, overflow or vanish."""
+    """Refuse rows with which liblinear's products, up to C³|x|⁴, overflow or vanish.
+
+    Liblinear would never return.
+    """
     largest = float(row_squares(X).max(initial=0.0))
     if largest < _LEAST_SQUARE and (X.data if hasattr(X, "tocsr") else X).any():
         raise ValueError(

@@ -22,7 +22,7 @@ BASE = LogisticRegression(C=0.3, tol=1e-8, max_iter=10_000)
 def test_probabilities_agree_with_plain_code():
     for model, base in (
         (LabelPowerset(C=0.3), BASE),
-        (LabelPowerset(estimator=GaussianNB(var_smoothing=0.1)), GaussianNB(var_smoothing=0.1)),
+        (LabelPowerset(GaussianNB(var_smoothing=0.1)), GaussianNB(var_smoothing=0.1)),
     ):
         joint = model.fit(X, Y).predict_joint(X_NEW)
         for labels in (Y_NEW, np.zeros_like(Y_NEW), np.ones_like(Y_NEW)):

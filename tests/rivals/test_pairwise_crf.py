@@ -11,7 +11,7 @@ from scipy.special import expit
 from labelweave import BinaryRelevance, PairwiseCRF
 from labelweave.joint import FieldJoint
 from labelweave.joint.enumeration import label_vectors
-from labelweave.models.rivals import pairwise_crf as _field_objectives
+from labelweave.models.rivals import pairwise_crf as module
 from labelweave.models.rivals.pairwise_crf import (
     ExactLikelihood,
     FieldData,
@@ -120,7 +120,7 @@ def test_many_couplings_are_preconditioned_one_by_one(monkeypatch, form):
     X = form(X)
     options = {"C": 0.5, "label_penalty": 0.2, "likelihood": "pseudo"}
     together = PairwiseCRF(**options).fit(X, Y).field_
-    monkeypatch.setattr(_field_objectives, "_LARGEST_BLOCK", 2)
+    monkeypatch.setattr(module, "_LARGEST_BLOCK", 2)
     one_by_one = PairwiseCRF(**options).fit(X, Y).field_
     np.testing.assert_allclose(one_by_one.coupling, together.coupling, atol=1e-7)
 
@@ -134,7 +134,7 @@ def test_moments_are_sums_over_the_vectors_that_contain_a_set(n_labels):
     numbers = np.array([sum(2**label for label in subset) for subset in subsets])
     np.testing.assert_array_equal(np.sort(numbers), moments.sets)
     expected = [probability @ vectors[:, subset].all(axis=1) for subset in subsets]
-    found = moments.of(probability)[:, moments.positions(numbers)]
+    found = moments.of(probability)[:, moments.sets.searchsorted(numbers)]
     np.testing.assert_allclose(found, np.transpose(expected), rtol=1e-12)
 
 

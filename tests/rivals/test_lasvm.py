@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from labelweave import LaSVM
 from labelweave._common.matrices import native_matrix
 from labelweave._core import native
+from labelweave.models.rivals import svm
 from tests.contract.samples import sample
 
 X, Y = sample(n=90, n_features=6, n_labels=4)
@@ -60,12 +61,13 @@ def test_weights_bound_the_multipliers_of_their_rows():
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_what_is_kept_changes_nothing(kernel):
-    """Two kept rows are the least there can be; also, threads do not matter."""
+def test_cache_and_threads_do_not_matter(kernel, monkeypatch):
+    """The smallest cache keeps two rows of kernel values."""
     options = {"kernel": kernel, "C": 1.0, "passes": 2}
     roomy = LaSVM(**options).fit(X, Y)
-    for other in (LaSVM(cache_mb=1e-9, **options), LaSVM(cache_mb=0.01, n_jobs=3, **options)):
-        other.fit(X, Y)
+    for cache, n_jobs in ((0, 1), (10_000, 3)):
+        monkeypatch.setattr(svm, "_CACHE", cache)
+        other = LaSVM(n_jobs=n_jobs, **options).fit(X, Y)
         np.testing.assert_array_equal(other.decision_function(X), roomy.decision_function(X))
         np.testing.assert_array_equal(other.objective_, roomy.objective_)
 
@@ -105,9 +107,10 @@ def test_weights_are_for_the_linear_kernel():
     )
 
 
-def test_steps_that_run_out_are_told():
+def test_steps_that_run_out_are_told(monkeypatch):
+    monkeypatch.setattr(svm, "_MAX_STEPS", 1)
     with pytest.warns(ConvergenceWarning, match="4 of 4 support vector machines did not converge"):
-        LaSVM(C=100.0, max_steps=1, tol=1e-9, decision="fixed").fit(X, Y)
+        LaSVM(C=100.0, tol=1e-9, decision="fixed").fit(X, Y)
 
 
 def test_order_is_the_given_one_without_shuffling():

@@ -91,7 +91,7 @@ def test_identifiers_tell_nothing():
     ("parameters", "message"),
     [
         ({"smoothing": -1.0}, "smoothing must be a number of at least 0"),
-        ({"n_folds": 1}, "n_folds must be a whole number of at least 2"),
+        ({"cv": 1}, "cv must be a whole number of at least 2"),
     ],
 )
 def test_parameters_are_checked(parameters, message):
@@ -140,8 +140,8 @@ def test_prepared_models_are_saved_without_pickle(tmp_path):
     model = with_preprocessing(MultiOutputClassifier(LogisticRegression()), FRAME).fit(
         FRAME, LABELS
     )
-    persistence.save(model, tmp_path / "model.skops")
-    again = persistence.load(tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
+    again = persistence.load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from labelweave.data import arff
 from labelweave.data.arff import read_arff
-from tests.datasets.test_arff_errors import BAD_ROWS, HEAD
+from tests.data.test_arff_errors import BAD_ROWS, HEAD
 
 # Numeric codes that are nominal, label names with blanks, a gap: as in Mulan's birds.
 BIRDS = """@relation 'birds: -C -2'

@@ -19,7 +19,7 @@ from labelweave.data.numbered_names import NumberedNames
 from labelweave.data.row_text import RowStream, read_svmlight, read_xmc
 from labelweave.data.tables import read_csv, read_parquet
 from labelweave.models.online import StreamLearner
-from labelweave.models.online.memory import check_room
+from labelweave.models.online.panels import check_room
 
 SMALL = Limits(memory=2**20)
 
@@ -48,14 +48,14 @@ def test_a_few_bytes_do_not_name_millions_of_columns(tmp_path, name, text, what,
     if name == "tiny.xmc":
         with pytest.raises(ValueError, match=message):
             write_mapped(path, tmp_path / "folder")
-    data = load(path, limits=Limits(features=10**9, labels=10**9))
+    data = load(path, max_features=10**9, max_labels=10**9)
     assert max(data.n_features, data.n_labels) == 10**8
 
 
 def test_a_few_arrays_do_not_declare_millions_of_columns(tmp_path):
-    path, limits = write(tmp_path, "wide.xmc", "1 20000000 1\n0 0:1\n"), Limits(features=2**25)
-    write_mapped(path, tmp_path / "wide", limits=limits)
-    assert load(tmp_path / "wide", limits=limits).n_features == 20_000_000
+    path = write(tmp_path, "wide.xmc", "1 20000000 1\n0 0:1\n")
+    write_mapped(path, tmp_path / "wide", max_features=2**25)
+    assert load(tmp_path / "wide", max_features=2**25).n_features == 20_000_000
     with pytest.raises(ValueError, match=r"wide: \d+ bytes declare 20,000,000 features"):
         load(tmp_path / "wide")
 
@@ -78,10 +78,10 @@ def test_label_matrices_are_limited(tmp_path):
     names = "".join(f"@attribute y{j} {{0,1}}\n" for j in range(1000))
     empty = write(tmp_path, "empty.arff", names + "@attribute x real\n@data\n" + "{}\n" * 300)
     with pytest.raises(ValueError, match=r"301 × 1,000 \(rows × labels\)"):
-        load(empty, "first:1000", limits=SMALL)
+        load(empty, "first:1000", max_memory=2**20)
     gaps = write(tmp_path, "gaps.arff", empty.read_text() + "{1000 ?}\n")
     with pytest.raises(ValueError, match=r"302 × 1,001 \(rows × columns\)"):
-        load(gaps, "first:1", limits=SMALL)
+        load(gaps, "first:1", max_memory="1MB")
 
 
 @pytest.mark.parametrize("ending", ["csv", "arff", "svm", "xmc"])
@@ -89,7 +89,7 @@ def test_compressed_files_are_read_up_to_the_limit(tmp_path, ending):
     path = write(tmp_path, f"bomb.{ending}.gz", gzip.compress(b"\n" * 2**24))
     assert path.stat().st_size < 2**15
     with pytest.raises(ValueError, match=rf"bomb.{ending}.gz: larger than 1.0 MB: .*--max-mem"):
-        load(path, "last:1" if ending in ("csv", "arff") else None, limits=SMALL)
+        load(path, "last:1" if ending in ("csv", "arff") else None, max_memory="1MB")
 
 
 def test_repeated_values_in_parquet(tmp_path):
@@ -97,7 +97,7 @@ def test_repeated_values_in_parquet(tmp_path):
     pd.DataFrame({"x": np.zeros(10**6), "y": np.zeros(10**6, dtype=bool)}).to_parquet(path)
     assert path.stat().st_size < 2**20
     with pytest.raises(ValueError, match=r"repeated.parquet: a matrix of 1,000,000 × 2"):
-        load(path, "y", limits=SMALL)
+        load(path, "y", max_memory="1MB")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
@@ -105,7 +105,7 @@ def test_values_missing_at_the_end_of_rows(tmp_path, end):
     names = ",".join(f"x{k}" for k in range(1000))
     path = write(tmp_path, "short.csv", names + end + f"1{end}" * 1000)
     with pytest.raises(ValueError, match=r"short.csv: a matrix of 1,001 × 1,000 \(lines"):
-        load(path, "x0", limits=SMALL)
+        load(path, "x0", max_memory="1MB")
 
 
 def test_repeated_texts_in_parquet(tmp_path):
@@ -167,7 +167,7 @@ def test_what_is_counted_is_enough(tmp_path, n_features, n_labels, n_rows):
         learner = StreamLearner(stream)
         learner.run()
     model = BayesianOnlineClassifier().adopt(learner.state, learner.label_names)
-    persistence.save(model, tmp_path / "model.skops")
+    persistence.save_model(model, tmp_path / "model.skops")
     taken = tracemalloc.get_traced_memory()[1] - before
     tracemalloc.stop()
     with pytest.raises(ValueError, match="needs"):
@@ -181,8 +181,8 @@ def test_plain_files_are_as_large_as_they_are(tmp_path):
 
 
 def test_limits_are_checked():
-    with pytest.raises(ValueError, match="memory must be a whole number of at least 1"):
-        Limits(memory=0)
+    with pytest.raises(ValueError, match="max_memory must be a whole number of at least 1"):
+        Limits.of(max_memory=0)
     with pytest.raises(ValueError, match="expected a size such as 16GB, found 'much'"):
         parse_size("much")
     assert [parse_size(text) for text in ("7", "1.5k", "2 MiB")] == [7, 1536, 2**21]

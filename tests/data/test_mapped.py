@@ -1,6 +1,7 @@
 """Data sets in folders: what comes out is what went in, fits are the same, damage is named."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,6 @@ from scipy import sparse
 from labelweave import BinaryRelevance, ClassifierChain, Dataset, load
 from labelweave._common.arrays import is_mapped
 from labelweave.data import mapped, write_mapped
-from labelweave.data.load import load_emotions
 from labelweave.data.row_text import read_svmlight, read_xmc
 from labelweave.logistic.solver import LARGEST_TRANSPOSE
 
@@ -37,7 +37,7 @@ def assert_same(data, expected):
         np.testing.assert_array_equal(data.train_rows, expected.train_rows)
 
 
-@pytest.mark.parametrize("make", [make_sparse, load_emotions], ids=["sparse", "dense"])
+@pytest.mark.parametrize("make", [make_sparse, partial(load, "emotions")], ids=["sparse", "dense"])
 def test_what_comes_out_is_what_went_in(tmp_path, make):
     expected = make()
     data = write_mapped(expected, tmp_path / "folder")
@@ -103,7 +103,7 @@ def test_fits_have_the_same_bits(tmp_path, monkeypatch, model, row_by_row, mixed
 
 
 def test_dense_fits_have_the_same_bits(tmp_path):
-    expected = load_emotions()
+    expected = load("emotions")
     data = write_mapped(expected, tmp_path)
     fits = [BinaryRelevance(C=0.1).fit(each.X, each.Y) for each in (data, expected)]
     np.testing.assert_array_equal(*(fit.conditionals_.weights for fit in fits))
@@ -122,7 +122,7 @@ def test_a_failed_conversion_leaves_the_data_set_before(tmp_path):
 def test_a_data_set_can_be_replaced_by_itself_or_another_kind(tmp_path):
     sparse_set = write_mapped(make_sparse(), tmp_path)
     assert_same(write_mapped(sparse_set, tmp_path, name="again"), make_sparse())
-    assert_same(write_mapped(load_emotions(), tmp_path), load_emotions())
+    assert_same(write_mapped(load("emotions"), tmp_path), load("emotions"))
     assert not (tmp_path / "data.npy").exists()
 
 

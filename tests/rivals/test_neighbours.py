@@ -94,7 +94,7 @@ def test_a_mixed_pair_of_forms():
 
 @pytest.mark.parametrize("n_features", [3, 30])
 def test_all_rows_alike(n_features):
-    rows = nearest_rows(np.ones((30, n_features)), None, 3)
+    rows = nearest_rows(np.ones((300, n_features)), None, 3)
     np.testing.assert_array_equal(rows[:4], [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
     assert (rows[4:] == [0, 1, 2]).all()
 

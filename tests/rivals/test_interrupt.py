@@ -7,7 +7,7 @@ import pytest
 # Random labels on many passes would take minutes; of the straggler's labels one has so much work.
 SETUP = """
 import numpy as np
-from labelweave.models.rivals import LaSVM, PassiveAggressive
+from labelweave import LaSVM, PassiveAggressive
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(3000, 50)), rng.integers(0, 2, (3000, 40))
 Y[:, {busy}:] = 0
