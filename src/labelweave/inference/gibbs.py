@@ -308,15 +308,6 @@ class Gibbs(Inference):
         ----------
         joint : JointDistribution
         quantity : {"marginals", "pairwise", "cardinality", "cardinality_by_label", "entropy"}
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from labelweave.joint import ChainJoint
-        >>> joint = ChainJoint(np.array([[0.0, -2.0]]), np.array([[0.0, 0.0], [4.0, 0.0]]))
-        >>> found = Gibbs(sweeps=2000, burn_in=20).estimate(joint, "marginals")
-        >>> bool((abs(found.value - joint.marginals()) < 4 * found.standard_error).all())
-        True
         """
         check_choice(quantity, "quantity", QUANTITIES)
         if self.sweeps < 2:

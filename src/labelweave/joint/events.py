@@ -243,10 +243,12 @@ class _Parser:
         tokens = []
         for piece in self._pieces(text) if kind == "word" else [text]:
             end = start + len(piece)
-            if kind != "quoted" and piece in _SIGNS and piece not in self.names:
+            is_name = kind == "quoted" or piece in self.names
+            if not is_name and piece in _SIGNS:
                 tokens.append(_Token("word", _SIGNS[piece], start, end))
             else:
-                tokens.append(_Token(kind, self._spelled(kind, piece), start, end))
+                is_keyword = not is_name and piece.lower() in _KEYWORDS
+                tokens.append(_Token(kind, piece.lower() if is_keyword else piece, start, end))
             start = end
         return tokens
 
@@ -257,10 +259,6 @@ class _Parser:
         name = word.lstrip("&~")
         signs = _SIGNS_IN_WORDS.findall(word[: len(word) - len(name)])
         return signs + ([name] if name in self.names else _SIGNS_IN_WORDS.findall(name))
-
-    def _spelled(self, kind: str, piece: str) -> str:
-        is_keyword = kind == "word" and piece not in self.names and piece.lower() in _KEYWORDS
-        return piece.lower() if is_keyword else piece
 
     @property
     def _next(self) -> _Token:

@@ -106,13 +106,9 @@ class FunctionConditionals:
         log_prob = np.zeros((len(known), 1))
         column = np.zeros(1, dtype=np.int64)
         for position, label in enumerate(order):
+            before, values = order[:position], known[:, label]
             labels, log_prob = expand(
-                self.log_odds_of,
-                int(label),
-                order[:position],
-                known[:, label],
-                labels,
-                log_prob,
+                self.log_odds_of, int(label), before, values, labels, log_prob
             )
             if label in free:
                 column = np.concatenate([column, column | (1 << np.searchsorted(free, label))])
@@ -188,10 +184,9 @@ class FunctionConditionals:
         parts: list[tuple[Rows, Mode]] = [(slice(None), found)]
         for block in row_blocks(len(spent), min(limits.budget, 2**40)):
             rows = spent[block]
-            again = self.take(rows)
-            parts.append(
-                (rows, again._search_together(known[rows], limits, floor[rows], log_mass[rows]))
-            )
+            part = self.take(rows)
+            again = part._search_together(known[rows], limits, floor[rows], log_mass[rows])
+            parts.append((rows, again))
         return assembled(len(known), parts)
 
     def _greedy(self, known: Labels, log_mass: Floats) -> Mode:
@@ -208,17 +203,11 @@ class FunctionConditionals:
     def beam(self, known: Labels, k: int, width: int) -> Ranked:
         """Return the k best vectors of a beam search that keeps ``width`` prefixes."""
         n = len(known)
-        blocks = row_blocks(n, 4 * width * len(self.order)) or [slice(0, 0)]
         every = np.arange(n, dtype=np.int64)
-        parts = [
-            (
-                block,
-                beam_search(
-                    self.take(every[block]).log_odds_of, self.order, known[block], k, width
-                ),
-            )
-            for block in blocks
-        ]
+        parts: list[tuple[Rows, Ranked]] = []
+        for block in row_blocks(n, 4 * width * len(self.order)) or [slice(0, 0)]:
+            log_odds = self.take(every[block]).log_odds_of
+            parts.append((block, beam_search(log_odds, self.order, known[block], k, width)))
         return assembled(n, parts)
 
 
