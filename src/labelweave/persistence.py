@@ -144,13 +144,10 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> model = KNeighborsClassifier(1, algorithm="brute").fit([[0], [1]], [[1, 0], [0, 1]])
+    >>> from labelweave import BinaryRelevance, save_model
+    >>> model = BinaryRelevance(C=1.0).fit([[0], [1]], [[1, 0], [0, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "neighbours.skops")
-    ...     save_model(model, path)
-    ...     load_model(path).predict([[1]])
-    array([[0, 1]])
+    ...     save_model(model, pathlib.Path(folder, "model.skops"))
     """
     try:
         content = skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED)
@@ -180,11 +177,6 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
     trusted : iterable of str
         Additional types to trust, e.g. ``"sklearn.neighbors._kd_tree.KDTree"``, whose tables
         compiled code follows unchecked, so that a forged one could do harm.
-
-    Returns
-    -------
-    estimator
-        The fitted model.
 
     Examples
     --------

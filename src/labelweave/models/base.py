@@ -41,8 +41,7 @@ from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows, ThresholdRule, apply_thresholds
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
-from labelweave.joint import JointDistribution
-from labelweave.joint.distribution import RowOptions
+from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.conditionals import LinearMembers
@@ -241,8 +240,8 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     def _learn_batch(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         """Learn from the validated rows of a batch, in turn.
 
-        Attributes are put back if this fails: it may replace them, but may change an object in
-        place only after the whole batch was checked.
+        After a failure attributes are put back, but objects changed in place stay changed: the
+        whole batch has to be checked before.
         """
         raise NotImplementedError
 
@@ -313,10 +312,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return hasattr(self, "_is_fitted")
 
     def _penalty(self, name: str, otherwise: str = "'cv'") -> float | str:
-        """Return the penalty parameter `name`, checked to be a positive number or "cv".
-
-        `otherwise` is what it may be beside a number, as the message of an error lists it.
-        """
+        """Return a penalty: "cv" or a positive number; errors name what else it may be."""
         value = getattr(self, name)
         if isinstance(value, str) and value == "cv":
             return value

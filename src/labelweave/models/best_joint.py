@@ -1,7 +1,6 @@
 """BestJoint: the best of several models, or a mixture of them, by the likelihood of held-out rows.
 
-Candidates are tried one after the other on the same folds, the hopeless ones on one fold only. On
-rows that the models have not seen, the mixture Σ_k w_k P_k(y|x) of highest mean log-likelihood,
+On rows that the models have not seen, the mixture Σ_k w_k P_k(y|x) of highest mean log-likelihood,
 which is concave in w, is never worse than the best of them (Breiman 1996; Yao et al. 2018, who call
 it stacking of predictive distributions).
 """
@@ -14,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -246,10 +246,6 @@ class Race:
     #: The error of the last candidate that failed.
     error: Exception | None = None
 
-    def skip(self, name: str, problem: str) -> None:
-        """Enter a candidate that is not tried."""
-        self.trials.append(Trial(name, (), problem=problem))
-
     def run(self, name: str, estimator: Any) -> None:
         """Try a candidate on the folds."""
         begin = time.monotonic()
@@ -313,19 +309,20 @@ class Race:
 
     def log_probs(self, members: list[int]) -> Floats:
         """Return the log-probability of each held-out row by each of some candidates, (n, K)."""
-        columns = (self._by_row(self.judged[k].map(lambda part: part.log_prob)) for k in members)
-        return np.column_stack([np.asarray(column) for column in columns])
+        return np.column_stack([np.asarray(self._by_row(k, "log_prob")) for k in members])
 
     def evidence(self, members: list[int], weights: Floats) -> Scores:
         """Return the scores of each held-out row in a mixture of some candidates, (n, L)."""
-        parts = [self._by_row(self.judged[k].map(lambda part: part.evidence)) for k in members]
+        parts = [self._by_row(k, "evidence") for k in members]
         if len(parts) == 1:
             return parts[0]
         # Several candidates are mixed by their marginals, which are held as log-odds.
         mixture = MixtureJoint(weights, [IndependentJoint(check_scores(part)) for part in parts])
         return Probabilities(mixture.marginal_log_odds())
 
-    def _by_row(self, found: CrossFit) -> Scores:
+    def _by_row(self, candidate: int, part: str) -> Scores:
+        """Return a part of the judgements of a candidate in the order of the held-out rows."""
+        found = self.judged[candidate].map(attrgetter(part))
         return found.gather(len(self.data.labels))[np.unique(found.rows)]
 
 
@@ -482,7 +479,7 @@ class BestJoint(MultiLabelClassifier):
             for name, estimator in candidates:
                 spent = time.monotonic() - begin
                 if reason := self._reason_to_skip(name, race, spent):
-                    race.skip(name, reason)
+                    race.trials.append(Trial(name, (), problem=reason))
                 else:
                     race.run(name, estimator)
                 advance()

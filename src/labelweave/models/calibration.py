@@ -1,9 +1,7 @@
 """CalibratedJointCV: probabilities that come true as often as they say.
 
-A joint distribution gets a temperature T: P(y|x)^(1/T), normalised, which keeps the order of label
-vectors. It is chosen by the likelihood of held-out rows, with a weak prior; both are log-concave in
-1/T (docs/design/math.md, section 14). Marginals may get a function of their own, label by label: a
-sigmoid of their log-odds or any increasing function.
+The temperature T of P(y|x)^(1/T), normalised, is chosen by the likelihood of held-out rows, with a
+weak prior; both are log-concave in 1/T (docs/design/math.md, section 14).
 """
 
 from __future__ import annotations

@@ -177,8 +177,7 @@ class ClassifierChain(MultiLabelClassifier):
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
-    >>> joint = model.predict_joint(data.X[400:402])
-    >>> joint.condition({0: 1}).mode().labels
+    >>> model.predict_joint(data.X[400:402]).condition({0: 1}).mode().labels
     array([[1, 0, 1, 1, 0, 0],
            [1, 0, 0, 0, 0, 1]], dtype=int8)
     """

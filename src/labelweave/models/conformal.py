@@ -1,8 +1,8 @@
 """ConformalClassifier: sets of label vectors that contain the true one as often as asked.
 
-The score of a label vector says how strange it is under P(y|x). A set holds the vectors whose
-score is at most the conformal quantile of the scores of held-out rows; with several folds (CV+)
-each fold's model compares a vector with the rows that it has not seen (math.md, section 11).
+A set holds the vectors whose score is at most the conformal quantile of the scores of held-out
+rows; with several folds (CV+) each fold's model compares a vector with the rows that it has not
+seen (docs/design/math.md, section 11).
 """
 
 from __future__ import annotations

@@ -97,8 +97,7 @@ class ChainEnsemble(MultiLabelClassifier):
 
     The joint distribution is the uniform mixture of the chains'. ``decision="hamming"`` averages
     their marginals (EPCC); ``decision=MajorityVote()`` takes a majority vote of the chains' own
-    predictions (ECC). ``ChainEnsemble.preset("published")`` has the settings that both were
-    published with; see Notes for ECC's decision.
+    predictions (ECC). Both were published with ``ChainEnsemble.preset("published")``.
 
     Parameters
     ----------

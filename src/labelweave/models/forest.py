@@ -3,9 +3,7 @@
 A tree gives a row x the label vectors of the training rows in the leaf of x, each with its share of
 the leaf's weight; a forest averages its trees (Lin and Jeon 2006; Meinshausen 2006). Leaves are
 one-hot columns, so that all of this is a product of two sparse matrices, (rows × leaves) times
-(leaves × vectors), of which only the second is kept. A smooth joint distribution gives some
-probability to vectors that no leaf mate has; the likelihood of rows that no tree has seen chooses
-how much.
+(leaves × vectors), of which only the second is kept.
 
 Trees for many labels are grown on a few random projections of them, because a split for L labels
 takes O(L) for every threshold that is tried. It is judged by the variance that it removes, summed

@@ -10,7 +10,7 @@ of a width, fitted without one fold and scored on it, along a path of penalties.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -293,7 +293,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if len(rows) < len(weight):
             X, weight = X[rows], weight[rows]
             labels = None if labels is None else labels[rows]
-        with self._watched():
+        shown = progress_shown("fitting KernelFeatures") if self.verbose > 0 else nullcontext()
+        with shown:
             self.feature_map_ = self._choose(X, labels, weight)
         self.gamma_ = self.feature_map_.gamma
         self.n_components_ = self.feature_map_.n_features
@@ -347,9 +348,6 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             check_number(self.gamma, "gamma", above=0, otherwise="'cv', 'median'")
         check_whole_number(self.n_components, "n_components")
         check_n_jobs(self.n_jobs)
-
-    def _watched(self) -> AbstractContextManager[None]:
-        return progress_shown("fitting KernelFeatures") if self.verbose > 0 else nullcontext()
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn which input the transformer accepts."""

@@ -411,19 +411,18 @@ def make_decisions(text: str) -> dict[str, str | Decision]:
 
 
 def with_decisions(
-    methods: Mapping[str, Any], decisions: Mapping[str, str | Decision] | Iterable[str]
+    methods: Mapping[str, Any], decisions: Mapping[str, str | Decision]
 ) -> dict[str, Any]:
     """Return every method once for each decision; methods without a joint distribution as they are.
 
     `compare` fits those that differ in nothing else only once.
     """
-    chosen = decisions if isinstance(decisions, Mapping) else {name: name for name in decisions}
     expanded: dict[str, Any] = {}
     for method, estimator in methods.items():
         if not hasattr(last(estimator), "predict_joint"):
             expanded[method] = estimator
             continue
-        for name, decision in chosen.items():
+        for name, decision in decisions.items():
             expanded[f"{method}: {name}"] = deciding(estimator, decision)
     return expanded
 

@@ -264,12 +264,8 @@ class TreeMixture(MultiLabelClassifier):
         rows = _distinct_rows(self, X, labels, sample_weight)
         screen, cv = check_screen(self.screen), _settings(self).cv
         learner = TreeLearner(rows, self._names(), screen, cv)
-        C, label_penalty = _penalties_of_one(self)
-        if isinstance(C, float) and isinstance(label_penalty, float):
-            penalties = PenaltyChoice(C, label_penalty)
-        else:
-            # The tree that this learns only serves to choose penalties: one split will do.
-            penalties = learner.for_comparison().chosen_penalties(C, label_penalty)
+        # The tree that this learns only serves to choose penalties: one split will do.
+        penalties = learner.for_comparison().chosen_penalties(*_penalties_of_one(self))
         fitted = fit_mixture(self, learner, penalties)
         self.components_ = [
             tree.coupled(conditionals.coupling)

@@ -1,9 +1,4 @@
-"""JointClassifierCV: any classifiers in, a joint distribution out.
-
-Each training row is predicted by base classifiers that have not seen it, and a joint model learns
-the labels from the log-odds of these predictions. A probability p that is the share of m votes has
-the log-odds log (m p + 1) / (m (1 - p) + 1), which is Laplace's estimate.
-"""
+"""JointClassifierCV: any classifiers in, a joint distribution out."""
 
 from __future__ import annotations
 

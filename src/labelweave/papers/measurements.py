@@ -284,9 +284,9 @@ def _f1_scores(truth: Indicators, labels: Indicators) -> dict[str, float]:
 def in_parts(task: Task, data: Dataset) -> Values:
     """Label the test rows in parts, each a test set of its own, and score all of them together.
 
-    All numbers of parts are scored on the same rows, so that scores differ only by the number of
-    rows that a rule for test sets can see. Settings: ``size``, the number of training rows;
-    ``parts``, the numbers of parts, which are ``/parts`` in the names of the values.
+    All numbers of parts are scored on the same rows, so that scores differ only by the rows that a
+    rule for test sets can see. Settings: ``size``, the number of training rows; ``parts``, the
+    numbers of parts, which are ``/parts`` in the names of the values.
     """
     train, test = first_rows(*random_split(task, data), task.settings["size"])
     model = make_method(task.method, seed=task.seed).fit(train.X, train.Y)
