@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -141,3 +141,28 @@ def _is_whole(value: Any) -> bool:
 def _refused(value: Any, name: str, wanted: str, otherwise: str = "") -> ValueError:
     also = f"{otherwise} or " if otherwise else ""
     return ValueError(f"{name} must be {also}{wanted}; got {value!r}")
+
+
+#: Random states as users give them.
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+
+def resolve_seed(random_state: RandomState) -> int:
+    """Return the 64-bit seed a random state stands for; None counts as 0."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**63 - 1, dtype=np.int64))
+    return check_whole_number(random_state, "random_state", 0) % 2**64
+
+
+def derive_seed(seed: int, stream: int) -> int:
+    """Return a seed for an independent stream of random numbers."""
+    return int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
+
+
+def is_one_of(value: Any, *names: str) -> bool:
+    """Whether a value is one of these names, and not an array or a number."""
+    return isinstance(value, str) and value in names

@@ -208,3 +208,10 @@ def linear_scores(X: Any, weights: Floats, intercept: Floats, n_threads: int = 1
     scores: Floats = np.empty((X.shape[0], len(intercept)))
     native.linear_scores(native_matrix(X), weights, intercept, scores, n_threads)
     return scores
+
+
+def is_mapped(array: Any) -> bool:
+    """Whether the numbers of an array lie in a file: it is a memory map, or a view of one."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None

@@ -211,9 +211,15 @@ def _estimators(methods: str, decisions: str, seed: int) -> tuple[dict[str, Any]
 
 
 def _splitter(splits: Splits, folds: int, seed: int, data: Dataset) -> Any:
-    from labelweave.evaluation.splits import make_splitter
+    from sklearn.model_selection import KFold
 
-    splitter = make_splitter(splits.value, folds, seed)
+    from labelweave.evaluation import IterativeStratification
+
+    splitter: Any = (
+        KFold(folds, shuffle=True, random_state=seed)
+        if splits == Splits.kfold
+        else IterativeStratification(folds, random_state=seed)
+    )
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
     return splitter

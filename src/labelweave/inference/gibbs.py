@@ -18,8 +18,13 @@ from typing import Literal
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._common.checks import check_choice, check_whole_number
-from labelweave._common.seeds import RandomState, derive_seed, resolve_seed
+from labelweave._common.checks import (
+    RandomState,
+    check_choice,
+    check_whole_number,
+    derive_seed,
+    resolve_seed,
+)
 from labelweave._core import native
 from labelweave.inference.strategy import Inference
 from labelweave.joint import Estimate, JointDistribution, Mode

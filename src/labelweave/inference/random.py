@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.checks import RandomState, check_number, check_whole_number, resolve_seed
 from labelweave._common.presets import Preset, Presets, published
-from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave._core import native
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._common.checks import check_whole_number
-from labelweave._common.seeds import derive_seed
+from labelweave._common.checks import check_whole_number, derive_seed
 from labelweave.joint import quantities
 from labelweave.joint.capabilities import Limits
 from labelweave.joint.conditionals import LogOdds, Populations, population_sizes

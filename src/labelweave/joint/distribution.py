@@ -23,14 +23,15 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import (
+    RandomState,
     check_choice,
     check_label,
     check_label_values,
     check_labels,
     check_number,
     check_whole_number,
+    resolve_seed,
 )
-from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave._common.wording import counted, left_out
 from labelweave.joint import quantities
 from labelweave.joint.capabilities import ChainRule, Powers

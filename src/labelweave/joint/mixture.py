@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import log_expit, logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave._common.seeds import derive_seed
+from labelweave._common.checks import derive_seed
 from labelweave.joint import quantities
 from labelweave.joint.capabilities import Limits, greedy_mode, near_power, trees_of
 from labelweave.joint.distribution import SUM_TOLERANCE, JointDistribution, RowOptions

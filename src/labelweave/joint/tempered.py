@@ -10,8 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._common.checks import check_number, check_whole_number
-from labelweave._common.seeds import derive_seed
+from labelweave._common.checks import check_number, check_whole_number, derive_seed
 from labelweave.joint.capabilities import near_power
 from labelweave.joint.distribution import JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, log_sums, row_blocks, tables

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from labelweave._common.arrays import Floats, Labels, Mask, Positions, is_mapped
-from labelweave._common.matrices import as_features, native_matrix, without_empty_columns
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
+from labelweave._common.matrices import as_features, is_mapped, native_matrix, without_empty_columns
 from labelweave._core import native
 from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
 from labelweave.logistic.spreading import Workers, block_name, current_workers, n_entries

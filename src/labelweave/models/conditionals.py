@@ -421,3 +421,16 @@ def as_seen_by(estimators: Sequence[Any], X: Any) -> Any:
     seen = X.copy()
     seen.data = (seen.data > 0).astype(np.float64)
     return seen
+
+
+def linear_joints(
+    structures: Sequence[LabelStructure],
+    fitted: Sequence[LinearConditionals],
+    X: Any,
+    rows: RowOptions,
+) -> list[JointDistribution]:
+    """Return the joint distribution of each structure with its linear conditionals."""
+    return [
+        structure.joint(LabelConditionals(structure.graph(), linear), X, rows)
+        for structure, linear in zip(structures, fitted, strict=True)
+    ]

@@ -29,10 +29,9 @@ from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ChainOrder, ClassifierChain
 from labelweave.models.conditionals import (
-    LabelConditionals,
-    LabelStructure,
     LinearMembers,
     TrainingRows,
+    linear_joints,
 )
 from labelweave.models.structure import Structure
 from labelweave.models.structure_learning import TreeLearner, random_parents
@@ -65,19 +64,6 @@ def fit_members(
             drawn = rows.restricted(places)
         fitted.append(member.fit(drawn.X, drawn.labels, drawn.sample_weight))
     return fitted
-
-
-def linear_joints(
-    structures: Sequence[LabelStructure],
-    fitted: Sequence[LinearConditionals],
-    X: Any,
-    rows: RowOptions,
-) -> list[JointDistribution]:
-    """Return the joint distribution of each structure with its linear conditionals."""
-    return [
-        structure.joint(LabelConditionals(structure.graph(), linear), X, rows)
-        for structure, linear in zip(structures, fitted, strict=True)
-    ]
 
 
 def uniform_mixture(members: list[JointDistribution], rows: RowOptions) -> MixtureJoint:

@@ -25,12 +25,17 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
-from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
+from labelweave._common.checks import (
+    check_n_jobs,
+    check_number,
+    check_whole_number,
+    derive_seed,
+    resolve_seed,
+)
 from labelweave._common.folds import assign_folds, number_rows
 from labelweave._common.labels import read_labels
 from labelweave._common.matrices import linear_scores, validated_features
 from labelweave._common.progress import progress_shown, stage
-from labelweave._common.seeds import derive_seed, resolve_seed
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import solve_problems
 from labelweave.models.base import checked_weight

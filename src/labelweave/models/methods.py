@@ -23,7 +23,6 @@ from sklearn.utils import get_tags
 
 from labelweave import decision as decisions_package
 from labelweave._common.pipelines import last
-from labelweave._common.presets import presets_of
 from labelweave._common.specifications import (
     Specification,
     parse_specification,
@@ -289,7 +288,9 @@ def _preset_parts(standard: Specification, preset: Any) -> Specification:
     """Apply the preset of a method also to the strategies in its specification."""
     options = dict(standard.options)
     for name, part in options.items():
-        if isinstance(part, Specification) and preset in list(presets_of(_find_class(part.name))):
+        if isinstance(part, Specification) and preset in list(
+            getattr(_find_class(part.name), "presets", ())
+        ):
             options[name] = replace(part, options=part.options | {"preset": preset})
     return replace(standard, options=options)
 
@@ -309,7 +310,7 @@ def _routed(options: dict[str, Any], constructor: type, standard: Specification)
 
 def _parameters(constructor: type) -> list[str]:
     own = [name for name in inspect.signature(constructor).parameters if name != "kwargs"]
-    return [*own, "preset"] if presets_of(constructor) else own
+    return [*own, "preset"] if getattr(constructor, "presets", ()) else own
 
 
 def _bound(specification: Specification, constructor: type) -> dict[str, Any]:
