@@ -188,10 +188,6 @@ def bernoulli_entropy(log_odds: Floats) -> Floats:
     return np.asarray(np.logaddexp(0.0, -size) + finite * expit(-size))
 
 
-# Quantities of which every draw fills a matrix.
-PAIRED = ("pairwise", "cardinality_by_label")
-
-
 def estimate(
     joint: JointDistribution, quantity: Quantity, samples: int | None, seed: int
 ) -> Estimate:
@@ -273,11 +269,6 @@ def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed:
     for block in row_blocks(joint.n_rows, joint._cells_per_row(quantity, samples)):
         value[block], error[block] = joint[block]._drawn(quantity, samples, seed)
     return Estimate(value, error, np.zeros(joint.n_rows, dtype=np.bool_))
-
-
-def result_cells(quantity: Quantity, n_labels: int) -> int:
-    """Return about how many numbers a quantity has per row."""
-    return n_labels**2 if quantity in PAIRED else n_labels
 
 
 def from_weighted_draws(

@@ -476,16 +476,12 @@ class MultiLabelClassifier(Estimator):
         return ScoredRows.of(joint) if rule is None else rule.scored(joint)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the marginal probability of each label, (n, L).
+        """Return the marginal probability of each label, (n, L), or of two classes, (n, 2).
 
-        Chains of more than 16 labels average the labels' conditional probabilities over 1000
-        weighted prefixes, which is never 0 or 1 for want of samples. The standard error, some
-        10⁻⁴ to 10⁻³, is in ``predict_joint(X).estimate("marginals")``, which also takes more
-        ``samples``. For a log-likelihood use ``predict_joint(X).log_prob(Y)``, which is exact.
-        Pairwise fields of more than 16 labels (`PairwiseCRF`) estimate both by annealed draws,
-        with standard errors of some 10⁻², on single rows more than 10⁻¹.
-
-        For a one-dimensional y: the probabilities of its two classes, (n, 2).
+        Chains of more than 16 labels average conditional probabilities over 1000 weighted prefixes,
+        with standard errors of some 10⁻⁴ to 10⁻³; `PairwiseCRF` takes annealed draws, with errors
+        of some 10⁻², on single rows more than 10⁻¹. ``predict_joint(X).estimate("marginals")`` has
+        the errors, and takes more ``samples``. The ``log_prob(Y)`` of chains is exact.
         """
         marginals = self.predict_joint(X).marginals()
         return self._encoding.probabilities(marginals)

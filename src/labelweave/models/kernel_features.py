@@ -217,20 +217,17 @@ _ROWS_AT_A_TIME = 2048
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features whose inner products approximate the RBF kernel, for linear models to learn from.
 
-    A linear model on these features is a kernel machine: it can learn any smooth function of the
-    original ones. Put them in front of any estimator, in a pipeline. The kernel's width is chosen
-    by the held-out log-likelihood of the labels.
-
-    The kernel exp(−γ|x − z|²) compares whole rows, so features must be on comparable scales:
-    standardise dense ones, and bring rows of counts to equal length (``Normalizer``) if their
-    length means nothing.
+    In a pipeline in front of any estimator, they make a kernel machine of a linear model: it can
+    learn any smooth function. The kernel exp(−γ|x − z|²) compares whole rows, so features must be
+    on comparable scales: standardise dense ones, and bring rows of counts to equal length
+    (``Normalizer``) if their length means nothing.
 
     Parameters
     ----------
     gamma : float, "median" or "cv", default="cv"
         The γ of the kernel: large for a narrow one. "median" is one over the median squared
         distance of two rows; "cv" tries multiples of it, from 1/64 to 64, and keeps the one with
-        the least held-out loss.
+        the least held-out loss of the labels.
     n_components : int, default=600
         Number of features, each of a landmark, which is drawn among the distinct rows. There are
         fewer if there are fewer distinct rows, or if fewer represent the kernel of all of them.
@@ -244,8 +241,6 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Number of features.
     feature_map_ : NystroemMap
         The map that `transform` computes, with its `landmarks`.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Notes
     -----
