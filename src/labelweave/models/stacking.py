@@ -441,7 +441,8 @@ class JointClassifierCV(MultiLabelClassifier):
         given, members, own = self._given(), self._members(), self.get_params(deep=False)
         if not given:
             raise ValueError("estimator must have at least one classifier; got an empty list")
-        if not members and any(isinstance(each, tuple | str) for each in given):
+        is_mixed = not members and any(isinstance(each, tuple | str) for each in given)
+        if is_mixed and isinstance(self.estimator, list | tuple):
             raise ValueError(
                 "estimator must be a classifier, a list of classifiers, or a list of pairs "
                 f"(name, classifier) throughout; got {self.estimator!r}"
