@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from labelweave._common.files import damage_named, replacing
 from labelweave.data.files import Limits
 from labelweave.models.online.partitions import (
     LearnedPartition,
-    Others,
     PartitionSummary,
     RowSample,
     Site,
@@ -70,7 +70,7 @@ class PartitionFiles:
         site = learned.site
         arrays = {name: getattr(site, name) for name in _SITE_ARRAYS}
         arrays |= {f"count_{name}": array for name, array in site.counts.items()}
-        arrays |= {f"quality_{name}": array for name, array in learned.quality.to_arrays().items()}
+        arrays["quality"] = learned.quality.counts
         X = learned.sample.X
         arrays |= {"X": X.data, "columns": X.indices, "starts": X.indptr, "Y": learned.sample.Y}
         facts = {
@@ -108,7 +108,7 @@ def _read(path: Path) -> LearnedPartition:
     saved = Checkpoint.load(path)
     with damage_named(path):
         facts, arrays = saved.facts, dict(saved.arrays)
-        quality = {name: arrays.pop(f"quality_{name}") for name in PrequentialF1().to_arrays()}
+        quality = PrequentialF1.of(arrays.pop("quality"))
         known = {name: arrays.pop(name) for name in _SITE_ARRAYS}
         Y = arrays.pop("Y")
         rows = tuple(arrays.pop(name) for name in ("X", "columns", "starts"))
@@ -118,8 +118,7 @@ def _read(path: Path) -> LearnedPartition:
             labels=tuple(facts["labels"]), row_length=facts["row_length"], counts=counts, **known
         )
         summary = PartitionSummary(**facts["summary"])
-        sample = RowSample(X, Y)
-        return LearnedPartition(site, PrequentialF1.from_arrays(quality), summary, sample)
+        return LearnedPartition(site, quality, summary, RowSample(X, Y))
 
 
 # Rows of all partitions together by which the posterior is calibrated.
@@ -244,20 +243,16 @@ class PartitionedLearner:
 
     def _call(self, number: int, shared: Any) -> Call:
         own = self._before[number].site if self._before else None
-        arguments = (
-            self.partitions[number],
-            self.model,
-            shared,
-            own,
-            {
-                "options": self.options,
-                "batch_rows": self.batch_rows,
-                "score": self.score and self.round == 1,
-                "n_sampled": -(-_SAMPLED // len(self.partitions)),
-                "limits": self.limits,
-            },
+        source = self.partitions[number]
+        learn = partial(
+            learn_partition,
+            options=self.options,
+            batch_rows=self.batch_rows,
+            score=self.score and self.round == 1,
+            n_sampled=-(-_SAMPLED // len(self.partitions)),
+            limits=self.limits,
         )
-        return Call(_name(self.partitions[number], number), _learn, arguments)
+        return Call(_name(source, number), learn, (source, self.model, shared, own))
 
     def _keep(self, number: int, learned: LearnedPartition) -> None:
         if self._before:  # rows are predicted in the first round only
@@ -355,18 +350,6 @@ class PartitionedLearner:
         """The F1 of the predictions in partitions that each began from nothing."""
         parts = [(part.site.labels, part.quality) for part in self._in_order()]
         return PrequentialF1.sum(parts)
-
-
-def _learn(
-    source: Any,
-    model: ProbitModel,
-    posterior: tuple[OnlineState, tuple[int, ...]] | None,
-    own: Site | None,
-    options: Mapping[str, Any],
-) -> LearnedPartition:
-    """Learn a partition on a worker."""
-    others = None if posterior is None or own is None else Others(*posterior, own)
-    return learn_partition(source, model, others, **options)
 
 
 def _source(partition: Any) -> Any:

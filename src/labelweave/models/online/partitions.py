@@ -36,7 +36,13 @@ from labelweave.models.online.evidence import (
 from labelweave.models.online.panels import WeightPanels, Weights, check_room, panel_slices
 from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
-from labelweave.models.online.stream import LabelColumns, PrequentialF1, predict_by_frequency
+from labelweave.models.online.stream import (
+    LabelColumns,
+    PrequentialF1,
+    columns_of,
+    from_first_label,
+    predict_by_frequency,
+)
 
 # Weights that are worked on at a time, so that intermediate results stay in the cache.
 _TOGETHER = 1 << 16
@@ -162,12 +168,6 @@ def tiles(n_rows: int, columns: slice) -> Iterator[slice]:
     return (slice(first, min(first + step, n_rows)) for first in range(0, n_rows, step))
 
 
-def columns_of(numbers: Sequence[int], among: Sequence[int]) -> Indices:
-    """Return the column of each number."""
-    column = {number: place for place, number in enumerate(among)}
-    return np.array([column[number] for number in numbers], dtype=np.int64)
-
-
 def inside(target: Indices, columns: slice) -> tuple[slice | Indices, slice | Indices]:
     """Return which labels of a site lie in a panel, and where in it: slices if in order."""
     mine = np.flatnonzero((target >= columns.start) & (target < columns.stop))
@@ -184,14 +184,6 @@ def consistent(counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         "calibration": np.maximum(counts["calibration"], 0.0),
         "row_lengths": lengths if lengths[1] > 0.5 else np.zeros(2),
     }
-
-
-class Others(NamedTuple):
-    """The posterior of all parts and its labels, and the site of the part that is learned again."""
-
-    posterior: OnlineState
-    labels: tuple[int, ...]
-    own: Site
 
 
 @dataclass(frozen=True)
@@ -232,7 +224,8 @@ class RowSample(NamedTuple):
 def learn_partition(
     source: Any,
     model: ProbitModel,
-    others: Others | None = None,
+    others: tuple[OnlineState, tuple[int, ...]] | None = None,
+    own: Site | None = None,
     *,
     options: Mapping[str, Any] | None = None,
     batch_rows: int = 1000,
@@ -240,19 +233,23 @@ def learn_partition(
     n_sampled: int = 0,
     limits: Limits | None = None,
 ) -> LearnedPartition:
-    """Learn from a part of the rows, a file or a pair of arrays, held in memory as a whole."""
-    known = () if others is None else others.labels
+    """Learn from a part of the rows, a file or a pair of arrays, held in memory as a whole.
+
+    A part that is learned again has the posterior of all parts and its labels, in `others`, and its
+    `own` site.
+    """
+    known = () if others is None else others[1]
     limits = limits or Limits()
     X, Y, labels, summary = _read(source, known, options or {}, limits)
     X, features = without_empty_columns(canonical_csr(X))
     check_room(limits, len(features), len(labels), min(batch_rows, len(Y)), str(source))
     start = None
-    if others is None:
+    if others is None or own is None:
         state = OnlineState(len(features), len(labels), model=model)
     else:
-        if labels != known or not np.array_equal(features, others.own.features):
+        if labels != known or not np.array_equal(features, own.features):
             raise ValueError(f"{source} has changed since the round before")
-        start = cavity(others.posterior, others.labels, others.own)
+        start = cavity(*others, own)
         state = start.copy()
     quality = PrequentialF1()
     for first in range(0, len(Y) if labels else 0, batch_rows):
@@ -291,43 +288,34 @@ def _read(
         return X, Y, tuple(range(Y.shape[1])), PartitionSummary(*X.shape)
     with RowStream(source, **options) as stream:
         batches = list(stream.batches(1000))
-        n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
-        columns = LabelColumns(known or range(n_labels))
         declared = stream.header
-    lengths = [np.diff(batch.label_starts) for batch in batches]
-    starts = np.append(0, np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths])))
-    numbers = np.concatenate([np.zeros(0, np.int32), *(batch.labels for batch in batches)])
-    n_rows, n_labels = len(starts) - 1, columns.count_with(numbers)
+        _, n_features, n_labels = declared or (0, 0, stream.options["n_labels"] or 0)
+    labels = np.concatenate([np.zeros(0, np.int32), *(batch.labels for batch in batches)])
+    starts = np.cumsum(np.concatenate([[0], *(np.diff(batch.label_starts) for batch in batches)]))
+    n_rows, columns = len(starts) - 1, LabelColumns(known or range(n_labels))
+    n_labels = columns.count_with(labels)
     limits.check_memory(n_rows * n_labels, f"{n_rows:,} rows × {n_labels:,} labels", source)
-    return _joined(batches, columns, numbers, starts, declared)
-
-
-def _joined(
-    batches: list[RowBatch],
-    columns: LabelColumns,
-    numbers: NDArray[np.int32],
-    starts: Indices,
-    declared: tuple[int, int, int] | None,
-) -> tuple[Any, Labels, tuple[int, ...], PartitionSummary]:
-    """Return X, Y, labels and size of a part that was read in batches."""
     none_known = not columns.numbers
-    columns, Y = columns.read(numbers, starts)
-    n_features = max((batch.X.shape[1] for batch in batches), default=0)
-    parts: list[Any] = [batch.X for batch in batches]
-    for part in parts:
-        part.resize(part.shape[0], n_features)
-    none: Any = sparse.csr_array((0, n_features))
-    X: Any = sparse.vstack(parts, format="csr") if parts else none
+    columns, Y = columns.read(labels, starts)
+    X = _joined(batches, n_features)
     summary = PartitionSummary(
-        len(Y),
-        declared[1] if declared else n_features,
+        n_rows,
+        X.shape[1],
         sum(batch.n_bad for batch in batches),
         next((batch.complaint for batch in batches if batch.complaint), ""),
         declared is not None,
     )
-    # Rows before the first label of all are of no use.
-    begin = int(np.argmax((Y >= 0).any(axis=1))) if none_known and Y.size else 0
-    return X[begin:], Y[begin:], columns.numbers, summary
+    X, Y = from_first_label(X, Y) if none_known else (X, Y)
+    return X, Y, columns.numbers, summary
+
+
+def _joined(batches: Sequence[RowBatch], n_features: int) -> Any:
+    """Return the rows of all batches, with at least so many features."""
+    width = max([n_features, *(batch.X.shape[1] for batch in batches)])
+    parts: list[Any] = [sparse.csr_array((0, width)), *(batch.X for batch in batches)]
+    for part in parts:
+        part.resize(part.shape[0], width)
+    return sparse.vstack(parts, format="csr")
 
 
 class SiteSum:

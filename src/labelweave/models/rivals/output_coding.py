@@ -453,13 +453,7 @@ class MaxMarginOutputCoding(Estimator):
         Maximum number of codes, the leading ones; by default all.
     decoding_weight : float, default=1.0
         Weight of the labels' log-odds relative to the codes; 0 decodes from the codes alone.
-    n_jobs : int, optional
-        Number of threads of the logistic regressions; -1 uses all cores. Results do not depend on
-        it.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds. None means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen parameters and the number of codes.
+    n_jobs, random_state, verbose : see `Estimator`
 
     Attributes
     ----------
@@ -475,8 +469,7 @@ class MaxMarginOutputCoding(Estimator):
 
     Examples
     --------
-    >>> from labelweave import MaxMarginOutputCoding
-    >>> from labelweave import load
+    >>> from labelweave import MaxMarginOutputCoding, load
     >>> data = load("emotions")
     >>> model = MaxMarginOutputCoding(C=0.01, ridge=100.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
