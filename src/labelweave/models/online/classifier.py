@@ -219,13 +219,13 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         if rule is not None and "joint" in rule.needs:
             return super().scored(X)
         rows, threads, state = self._features(X, reset=False), self._n_threads(), self.state_
-        of_drawn_models = rule is not None and "draws" in rule.needs
-        predict = state.posterior_log_odds if of_drawn_models else state.log_odds
 
         def draw(n_samples: int) -> Mask:
             return state.sample_labels(rows, n_samples, self.seed_, threads)
 
-        return ScoredRows(Probabilities(predict(rows, threads)), draw)
+        if rule is not None and "draws" in rule.needs:
+            return ScoredRows(Probabilities(state.noise_free(rows, threads).log_odds()), draw)
+        return ScoredRows(Probabilities(state.log_odds(rows, threads)), draw)
 
     def predict_log_odds(self, X: Any) -> Floats:
         """Return the log-odds of the probabilities of `predict_proba`, (n, L)."""
@@ -280,7 +280,8 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
 
     def _roll_back(self, before: dict[str, Any]) -> None:
         state = before["state_"] if "_is_fitted" in before else None
-        if state is not None and state.sizes != (before["n_features_in_"], before["n_labels_"]):
+        sizes = before.get("n_features_in_"), before.get("n_labels_")
+        if state is not None and (state.n_features, state.n_labels) != sizes:
             # The batch that was interrupted brought features or labels: a posterior cannot shrink,
             # so they stay, and so does what the rows before the interruption taught.
             self._rates = self._training_rates()

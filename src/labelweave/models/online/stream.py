@@ -66,7 +66,6 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
-        """Read what `save` wrote."""
         with path.open("rb") as file, damage_named(path):
             with zipfile.ZipFile(file) as archive:
                 check_sizes(archive)
@@ -369,7 +368,6 @@ class StreamLearner:
         return self.state.model.as_dict() | self.stream.options | own
 
     def _as_checkpoint(self) -> Checkpoint:
-        arrays, _ = self.state.to_arrays()
         facts = {
             "settings": self._settings(),
             "source": self.stream.source.name,
@@ -381,7 +379,7 @@ class StreamLearner:
             "n_bad": self.n_bad,
             "complaint": self.complaint,
         }
-        return Checkpoint(facts, arrays | {"quality": self.quality.counts})
+        return Checkpoint(facts, self.state.to_arrays() | {"quality": self.quality.counts})
 
     def _take_up(self, path: Path) -> None:
         saved = Checkpoint.load(path)
