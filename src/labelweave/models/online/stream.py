@@ -207,7 +207,7 @@ def predict_by_frequency(state: OnlineState, X: Any, n_threads: int = 1) -> Labe
 
 
 class StreamLearner:
-    """Learn a posterior from a stream of rows, in bounded memory and with checkpoints.
+    r"""Learn a posterior from a stream of rows, in bounded memory and with checkpoints.
 
     The posterior depends on the rows and their order alone: not on batches, threads, or how often
     the run was stopped and resumed. Each batch of the first pass but the first is predicted before
@@ -426,7 +426,7 @@ def _count(value: Any) -> int:
 
 
 class StreamHistory:
-    """The quality of a stream's predictions batch by batch: the `progress` of `StreamLearner.run`.
+    r"""The quality of a stream's predictions batch by batch: the `progress` of `StreamLearner.run`.
 
     `labelweave.plots.StreamDisplay` draws it.
 
