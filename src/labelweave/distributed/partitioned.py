@@ -1,4 +1,4 @@
-"""A Bayesian online learner whose rows come in partitions, each learned by a worker.
+"""Bayesian online learning from partitions of the rows, each learned by a worker.
 
 The evidence of every partition is kept in a file, from which a run that was stopped goes on.
 """
@@ -64,7 +64,6 @@ class PartitionFiles:
                 new.write(text.encode())
 
     def save(self, round_number: int, partition: int, learned: LearnedPartition) -> None:
-        """Keep the evidence of a partition in a round."""
         path = self._path(round_number, partition)
         path.parent.mkdir(exist_ok=True)
         site = learned.site
@@ -93,11 +92,9 @@ class PartitionFiles:
         return max((int(number) for number in rounds if number.isdigit()), default=0)
 
     def forget(self, round_number: int) -> None:
-        """Remove a round that no later one needs."""
         shutil.rmtree(self.folder / f"round-{round_number}", ignore_errors=True)
 
     def remove(self) -> None:
-        """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _path(self, round_number: int, partition: int) -> Path:
@@ -128,38 +125,9 @@ _SAMPLED = 4096
 class PartitionedLearner:
     """A Bayesian online learner whose rows come in partitions, learned by the workers of an engine.
 
-    Parameters
-    ----------
-    partitions, rounds, options
-        As in `fit_stream`.
-    model : ProbitModel
-        The likelihood and the priors.
-    engine : Engine
-        Where to learn.
-    batch_rows : int, default=1000
-        Rows that a worker predicts and learns from at a time.
-    score : bool, default=True
-        Whether to predict each batch of the first round before learning from it.
-    limits : Limits, optional
-        How much memory a posterior may take.
-    checkpoint : path, optional
-        A folder for the evidence of partitions. If it exists, the run goes on from it.
-
-    Attributes
-    ----------
-    state : OnlineState
-        The posterior.
-    label_names : tuple of str or None
-        Names of the labels, if they came from text.
-    quality : PrequentialF1
-        The F1 of the predictions in partitions that each began from nothing.
-    n_rows, n_bad, n_resumed : int
-        Rows of all partitions, malformed lines left out, rows of partitions that were not learned
-        again because the checkpoint had them.
-    complaint : str
-        The error in the first malformed line.
-    round, n_done : int
-        The round that is going on, and how many of its partitions are learned.
+    The parameters are those of `fit_stream`, and some of `StreamLearner`: a worker predicts (only
+    in the first round, and if `score`) and learns from `batch_rows` rows at a time. The posterior
+    is the `state`.
     """
 
     def __init__(
@@ -196,7 +164,6 @@ class PartitionedLearner:
         self._begin_round()
 
     def run(self, progress: Callable[[PartitionedLearner], None] | None = None) -> None:
-        """Learn all rounds that are left."""
         self._resume()
         while True:
             self._learn_round(progress)
@@ -210,7 +177,6 @@ class PartitionedLearner:
             calibrate(self.state, self._labels, self._in_order())
 
     def remove_checkpoint(self) -> None:
-        """Remove the checkpoint, once the model is safe."""
         if self._files is not None:
             self._files.remove()
 
@@ -257,10 +223,8 @@ class PartitionedLearner:
     def _keep(self, number: int, learned: LearnedPartition) -> None:
         if self._before:  # rows are predicted in the first round only
             before = self._before[number]
-            site = damped(
-                *(before.site, learned.site, self._known_to, len(self.partitions)),
-                coupled=self.model.coupled,
-            )
+            n_parts, coupled = len(self.partitions), self.model.coupled
+            site = damped(before.site, learned.site, self._known_to, n_parts, coupled=coupled)
             learned = learned._replace(site=site, quality=before.quality)
         if self._files is not None:
             self._files.save(self.round, number, learned)
@@ -332,12 +296,10 @@ class PartitionedLearner:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the partitions that were learned."""
         return sum(part.summary.n_rows for part in self._learned.values())
 
     @property
     def n_bad(self) -> int:
-        """Malformed lines left out."""
         return sum(part.summary.n_bad for part in self._learned.values())
 
     @property
@@ -348,8 +310,7 @@ class PartitionedLearner:
     @property
     def quality(self) -> PrequentialF1:
         """The F1 of the predictions in partitions that each began from nothing."""
-        parts = [(part.site.labels, part.quality) for part in self._in_order()]
-        return PrequentialF1.sum(parts)
+        return PrequentialF1.sum([(part.site.labels, part.quality) for part in self._in_order()])
 
 
 def _source(partition: Any) -> Any:

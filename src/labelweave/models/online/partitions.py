@@ -82,12 +82,8 @@ class Site:
     def of_features(self, chosen: Indices) -> Site:
         """Return the site of some of its features, by their position among them."""
         rows = np.append(0, 1 + chosen)
-        return replace(
-            self,
-            features=self.features[chosen],
-            precision=self.precision[rows],
-            precision_mean=self.precision_mean[rows],
-        )
+        weights = {"precision": self.precision[rows], "precision_mean": self.precision_mean[rows]}
+        return replace(self, features=self.features[chosen], **weights)
 
 
 def site(
@@ -106,15 +102,8 @@ def site(
     if start is not None:
         biases -= bias_parameters(start)
         counts = {name: counts[name] - before for name, before in start.counts().items()}
-    return Site(
-        features,
-        tuple(labels),
-        precision,
-        precision_mean,
-        state.row_length,
-        np.array(biases),
-        counts,
-    )
+    weights = precision, precision_mean
+    return Site(features, tuple(labels), *weights, state.row_length, np.array(biases), counts)
 
 
 def cavity(posterior: OnlineState, labels: Sequence[int], own: Site) -> OnlineState:
@@ -132,10 +121,9 @@ def cavity(posterior: OnlineState, labels: Sequence[int], own: Site) -> OnlineSt
         mine, place = inside(target, columns)
         for rows in tiles(len(of_posterior), columns):
             total = weight_parameters(posterior, number, of_posterior[rows], start.row_length)
-            for part, gained in zip(
-                total, own.parameters(rows, mine, start.row_length), strict=True
-            ):
-                part[:, place] -= gained
+            gained = own.parameters(rows, mine, start.row_length)
+            for moment, difference in zip(total, gained, strict=True):
+                moment[:, place] -= difference
             start.set_weights(number, rows, *total.moments(posterior.settings.prior_variance))
     biases = np.array(bias_parameters(posterior))
     biases[:, slice(None) if model.coupled else target] -= own.biases
@@ -154,16 +142,10 @@ def damped(old: Site, new: Site, known_to: Indices, n_parts: int, *, coupled: bo
     precision_mean[:, target] += (1.0 - share) * before.precision_mean
     biases = new.biases / n_parts
     biases[:, slice(None) if coupled else target] += (1.0 - 1.0 / n_parts) * old.biases
-    return replace(
-        new,
-        precision=precision,
-        precision_mean=precision_mean,
-        biases=biases,
-    )
+    return replace(new, precision=precision, precision_mean=precision_mean, biases=biases)
 
 
 def tiles(n_rows: int, columns: slice) -> Iterator[slice]:
-    """Return all rows in parts that are worked on at a time."""
     step = max(1, _TOGETHER // max(1, columns.stop - columns.start))
     return (slice(first, min(first + step, n_rows)) for first in range(0, n_rows, step))
 
@@ -336,7 +318,6 @@ class SiteSum:
         self._counts = {name: array.copy() for name, array in OnlineState().counts().items()}
 
     def add(self, site: Site) -> None:
-        """Add the evidence of a part."""
         self._make_room(site)
         target = columns_of(site.labels, self.labels)
         for name, array in site.counts.items():
@@ -349,13 +330,14 @@ class SiteSum:
             return
         # Sums are for features divided by the row length of the first part, whatever its size.
         self._row_length = self._row_length or site.row_length
-        for panel, columns in zip(
-            self._panels.views(), panel_slices(len(self.labels)), strict=True
-        ):
+        panels = zip(self._panels.views(), panel_slices(len(self.labels)), strict=True)
+        for panel, columns in panels:
             mine, place = inside(target, columns)
             for rows in tiles(len(site.precision), columns):
-                gained = site.parameters(rows, mine, self._row_length)
-                _add_to(panel, np.append(0, 1 + site.features)[rows], place, gained)
+                own = np.append(0, 1 + site.features)[rows]
+                own = own if isinstance(place, slice) else own[:, None]
+                for moment, gained in enumerate(site.parameters(rows, mine, self._row_length)):
+                    panel[own, moment, place] += gained
 
     def posterior(self, n_features: int = 0) -> OnlineState:
         """Return the posterior of all parts together, with `n_features` or more features."""
@@ -397,16 +379,5 @@ def posterior_of(
     return total.posterior(n_features), total.labels
 
 
-def _add_to(
-    panel: Weights, rows: Indices, place: slice | Indices, gained: NaturalParameters
-) -> None:
-    for moment, values in enumerate(gained):
-        if isinstance(place, slice):
-            panel[rows, moment, place] += values
-        else:
-            panel[rows[:, None], moment, place] += values
-
-
 def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """Return the array with zeros at its end."""
     return np.concatenate([array, np.zeros((length - len(array), *array.shape[1:]), array.dtype)])
