@@ -334,10 +334,10 @@ class SiteSum:
         for panel, columns in panels:
             mine, place = inside(target, columns)
             for rows in tiles(len(site.precision), columns):
-                own = np.append(0, 1 + site.features)[rows]
-                own = own if isinstance(place, slice) else own[:, None]
+                into = np.append(0, 1 + site.features)[rows]
+                into = into if isinstance(place, slice) else into[:, None]
                 for moment, gained in enumerate(site.parameters(rows, mine, self._row_length)):
-                    panel[own, moment, place] += gained
+                    panel[into, moment, place] += gained
 
     def posterior(self, n_features: int = 0) -> OnlineState:
         """Return the posterior of all parts together, with `n_features` or more features."""

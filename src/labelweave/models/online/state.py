@@ -23,7 +23,6 @@ from labelweave._core import native
 from labelweave.models.online.calibration import (
     Calibration,
     Latent,
-    PrequentialRows,
     categorical_log_odds,
     prequential_rows,
 )
@@ -143,9 +142,8 @@ class OnlineState:
         start, lengths = self.n_rows, self._row_scale.after(row_lengths(rows))
         if self.settings.scale_rows:
             rows = divided(rows, mean_lengths(lengths[1:]))
-        predicted = PrequentialRows.none()
-        if self.settings.calibrate and not seen:
-            predicted = prequential_rows(start, start + len(labels), self.model.forgetting)
+        n_counted = len(labels) if self.settings.calibrate and not seen else 0
+        predicted = prequential_rows(start, start + n_counted, self.model.forgetting)
         z = np.empty((len(predicted.rows), self.n_labels))
         try:
             if self.model.likelihood == "bias":
@@ -385,7 +383,7 @@ class OnlineState:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) -> Self:
-        """Return a copy of the state with arrays of `to_arrays`, checked, and plain model values."""
+        """Return the state of these arrays, copied and checked, and of `ProbitModel.as_dict`."""
         model = ProbitModel.of(**values)
         check_posterior(arrays, model)
         return cls._copied(arrays, model)

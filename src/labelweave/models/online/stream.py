@@ -194,7 +194,6 @@ class PrequentialF1:
 
 
 def columns_of(numbers: Sequence[int], among: Sequence[int]) -> Indices:
-    """Return the column of each number."""
     column = {number: place for place, number in enumerate(among)}
     return np.array([column[number] for number in numbers], dtype=np.int64)
 
@@ -220,12 +219,10 @@ class StreamLearner:
     stream : path or RowStream
         A file of svmlight or XMC text, plain or compressed, or a reader of one.
     model : BayesianOnlineClassifier, optional
-        The classifier whose likelihood and settings to learn with; by default
-        ``BayesianOnlineClassifier()``. It is not changed: ``model.adopt(learner.state,
-        learner.label_names)`` takes over the posterior.
+        The classifier whose likelihood and settings to learn with. It is not changed:
+        ``model.adopt(learner.state, learner.label_names)`` takes over the posterior.
     passes : int, default=1
-        How often to read the rows. More than one counts the same evidence again: the posterior
-        becomes overconfident.
+        How often to read the rows; see `BayesianOnlineClassifier`.
     batch_lines : int, default=1000
         Lines that are read, predicted and learned from at a time.
     checkpoint : path, optional
@@ -247,8 +244,7 @@ class StreamLearner:
     quality : PrequentialF1
         The F1 of the predictions: ``quality.macro()`` and ``quality.micro()``.
     n_rows, n_bad, n_resumed : int
-        Rows read, malformed lines left out, and rows that had been read at the checkpoint from
-        which `run` went on.
+        Rows read, malformed lines left out, and rows read before the checkpoint that `run` took up.
     complaint : str
         The error in the first malformed line.
 
@@ -489,4 +485,4 @@ class StreamHistory:
 def _f1(totals: Counts) -> Floats:
     found, both = totals.T
     f1 = np.full(len(both), np.nan)
-    return np.divide(2.0 * found, both, out=f1, where=both > 0)
+    return np.asarray(np.divide(2.0 * found, both, out=f1, where=both > 0))
