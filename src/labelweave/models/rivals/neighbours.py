@@ -186,7 +186,30 @@ def count_labels(labels: Labels, neighbours: Positions) -> Counts:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class InstanceBasedLogistic(MultiLabelClassifier):
+class _NeighbourClassifier(MultiLabelClassifier):
+    """A classifier of rows by the labels of their nearest training rows, `_neighbours`."""
+
+    n_neighbors: int = 10
+
+    presets: ClassVar[Presets] = published(n_neighbors=10)
+
+    @property
+    def n_neighbors_(self) -> int:
+        """Number of neighbours used: `n_neighbors`, or all other rows if there are fewer."""
+        return int(self._neighbours.k)
+
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Learn from the labels of every row's neighbours; there are no sample weights."""
+        return super().fit(X, y)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if hasattr(self, "_neighbours"):
+            self._neighbours.check(self.n_features_in_, self.n_labels_)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class InstanceBasedLogistic(_NeighbourClassifier):
     """Instance-based learning by logistic regression (Cheng and Hüllermeier, 2009).
 
     The frequencies of the labels among the k nearest training rows are features: every label is
@@ -208,15 +231,7 @@ class InstanceBasedLogistic(MultiLabelClassifier):
     label_penalty : float or "cv", default="cv"
         Penalty of the frequencies relative to the original features'. Ignored without
         `passthrough`.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises; for independent labels both give the same labels.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
-        predicted together.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds of "cv". None means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen penalties.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -230,8 +245,7 @@ class InstanceBasedLogistic(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import InstanceBasedLogistic
-    >>> from labelweave import load
+    >>> from labelweave import InstanceBasedLogistic, load
     >>> data = load("emotions")
     >>> model = InstanceBasedLogistic(C=1.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)
@@ -239,21 +253,9 @@ class InstanceBasedLogistic(MultiLabelClassifier):
            [0.18, 0.31, 0.62, 0.29, 0.33, 0.18]])
     """
 
-    n_neighbors: int = 10
     passthrough: bool = False
     C: float | str = "cv"
     label_penalty: float | str = "cv"
-
-    presets: ClassVar[Presets] = published(n_neighbors=10)
-
-    @property
-    def n_neighbors_(self) -> int:
-        """Number of neighbours used: `n_neighbors`, or all other rows if there are fewer."""
-        return self._neighbours.k
-
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Learn from the labels of every row's neighbours; there are no sample weights."""
-        return super().fit(X, y)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
@@ -273,11 +275,6 @@ class InstanceBasedLogistic(MultiLabelClassifier):
         self.C_ = self.conditionals_.C
         self._tell(f"C = {self.C_:.4g}{also}")
 
-    def _check_learned(self) -> None:
-        super()._check_learned()
-        if hasattr(self, "_neighbours"):
-            self._neighbours.check(self.n_features_in_, self.n_labels_)
-
     def _frequency(self, X: Any) -> Floats:
         """Return the shares of the neighbours that have each label, (n, L)."""
         counts = self._neighbours.counts(X, self._n_threads())
@@ -294,7 +291,7 @@ class InstanceBasedLogistic(MultiLabelClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MLkNN(MultiLabelClassifier):
+class MLkNN(_NeighbourClassifier):
     """Multi-label k nearest neighbours (Zhang and Zhou, 2007).
 
     For every label, the evidence is the number c of the k nearest training rows that have it:
@@ -309,15 +306,7 @@ class MLkNN(MultiLabelClassifier):
         Number of neighbours k; all other rows if there are fewer.
     smoothing : float, default=1.0
         Added to every count, positive; 1 is Laplace smoothing.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises; for independent labels both give the same labels.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
-        predicted together.
-    random_state : int, RandomState or None, default=None
-        Not used; present for API consistency.
-    verbose : int, default=0
-        If positive, print the number of neighbours.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -330,8 +319,7 @@ class MLkNN(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import MLkNN
-    >>> from labelweave import load
+    >>> from labelweave import MLkNN, load
     >>> data = load("emotions")
     >>> model = MLkNN().fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)
@@ -339,19 +327,7 @@ class MLkNN(MultiLabelClassifier):
            [0.3 , 0.27, 0.64, 0.28, 0.44, 0.21]])
     """
 
-    n_neighbors: int = 10
     smoothing: float = 1.0
-
-    presets: ClassVar[Presets] = published(n_neighbors=10)
-
-    @property
-    def n_neighbors_(self) -> int:
-        """Number of neighbours used: `n_neighbors`, or all other rows if there are fewer."""
-        return self._neighbours.k
-
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Learn from the labels of every row's neighbours; there are no sample weights."""
-        return super().fit(X, y)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         smoothing = check_number(self.smoothing, "smoothing", above=0)
@@ -369,7 +345,6 @@ class MLkNN(MultiLabelClassifier):
     def _check_learned(self) -> None:
         super()._check_learned()
         if hasattr(self, "_neighbours"):
-            self._neighbours.check(self.n_features_in_, self.n_labels_)
             check_shape(self.prior_log_odds_, (self.n_labels_,), "prior_log_odds_")
             check_shape(self.evidence_, (self.n_labels_, self._neighbours.k + 1), "evidence_")
 

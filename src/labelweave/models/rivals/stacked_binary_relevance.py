@@ -47,15 +47,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     label_penalty : float or "cv", default="cv"
         Penalty of the first layer's predictions relative to the features'; 1 in the preset
         "published".
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises; for independent labels both give the same labels.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
-        predicted together.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds. None means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen penalties.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -67,8 +59,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import StackedBinaryRelevance
-    >>> from labelweave import load
+    >>> from labelweave import StackedBinaryRelevance, load
     >>> data = load("emotions")
     >>> model = StackedBinaryRelevance(C=0.01, label_penalty=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
