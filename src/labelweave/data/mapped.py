@@ -33,7 +33,7 @@ from labelweave.data.numbered_names import NumberedNames
 from labelweave.data.row_text import RowBatch, RowStream
 
 
-class GrowingArray:
+class _GrowingArray:
     """A .npy file that grows along its first axis while it is written."""
 
     def __init__(self, file: BinaryIO, dtype: DTypeLike, row_shape: tuple[int, ...]) -> None:
@@ -64,12 +64,12 @@ class GrowingArray:
 
 
 @contextmanager
-def growing_array(
+def _growing_array(
     path: Path, dtype: DTypeLike, row_shape: tuple[int, ...] = ()
-) -> Iterator[GrowingArray]:
+) -> Iterator[_GrowingArray]:
     """Write a .npy file that takes its name only when it is complete."""
     with replacing(path) as file:
-        array = GrowingArray(file, dtype, row_shape)
+        array = _GrowingArray(file, dtype, row_shape)
         yield array
         array.finish()
 
@@ -234,7 +234,7 @@ _NUMBERS = 2**22
 _ARRAYS = ("data", "indices", "indptr", "X", "Y", "train_rows")
 
 #: Opens a growing array, given its name, its type and the shape of a row.
-_Open: TypeAlias = Callable[..., GrowingArray]
+_Open: TypeAlias = Callable[..., _GrowingArray]
 
 
 def write_mapped(
@@ -287,9 +287,9 @@ def write_mapped(
     with ExitStack() as stack:
         stack.enter_context(_made(folder))
 
-        def open_array(array: str, *shape: Any) -> GrowingArray:
+        def open_array(array: str, *shape: Any) -> _GrowingArray:
             written.add(array)
-            return stack.enter_context(growing_array(folder / f"{array}.npy", *shape))
+            return stack.enter_context(_growing_array(folder / f"{array}.npy", *shape))
 
         if isinstance(source, Dataset):
             header = _write_dataset(source, open_array)
@@ -354,7 +354,7 @@ def _write_dataset(data: Dataset, open_array: _Open) -> Header:
     )
 
 
-def _write_matrix(matrix: NDArray[Any], array: GrowingArray) -> None:
+def _write_matrix(matrix: NDArray[Any], array: _GrowingArray) -> None:
     step = _rows_at_a_time(matrix.shape[1])
     for first in range(0, len(matrix), step):
         array.append(matrix[first : first + step])
@@ -448,7 +448,7 @@ class _LabelLists:
     def occurring(self) -> Indices:
         return np.array(sorted(self._seen), dtype=np.int64)
 
-    def write(self, known: Indices, array: GrowingArray, folder: Path) -> int:
+    def write(self, known: Indices, array: _GrowingArray, folder: Path) -> int:
         """Write the label matrix with a column for each known number; return the number of rows."""
         _check_room(self._n_rows * len(known), folder)
         for numbers, lengths in self._read(_rows_at_a_time(len(known))):

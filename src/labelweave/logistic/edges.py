@@ -72,7 +72,10 @@ class EdgesFound(NamedTuple):
 
 
 def weigh_blocks(data: EdgeData, block: EdgeBlock, tolerance: float, n_threads: int) -> EdgesFound:
-    """Weigh edges here, or in blocks on the workers that `spread_over` names."""
+    """Weigh edges here, or in blocks on the workers that `spread_over` names.
+
+    The error of a weight is below the share `tolerance` of it.
+    """
     workers = current_workers()
     if workers is not None:
         # Frequent labels take longest.
@@ -91,35 +94,24 @@ def weigh_blocks(data: EdgeData, block: EdgeBlock, tolerance: float, n_threads: 
     return weigh_block(*data, block, tolerance, n_threads)
 
 
-def weigh_block(
-    train_x: Any,
-    train_labels: Labels,
-    train_weights: Floats,
-    held_x: Any,
-    held_labels: Labels,
-    held_weights: Floats,
-    C: Floats,
-    label_penalty: Floats,
-    block: EdgeBlock,
-    tolerance: float,
-    n_threads: int,
-) -> EdgesFound:
-    """Weigh the edges into the labels of a block, with errors below this share of each weight."""
-    n_labels, targets = len(C), block.targets
+def weigh_block(*given: Any) -> EdgesFound:
+    """Weigh the edges into the labels of a block, given the fields of `EdgeData` one by one.
+
+    They are followed by the block, the tolerance and the number of threads. An engine sends large
+    arguments once only if they are arguments of their own.
+    """
+    *fields, block, tolerance, n_threads = given
+    data = EdgeData(*fields)
+    n_labels, targets = len(data.C), block.targets
     start = np.zeros((n_labels, block.start.shape[1]))
     chosen, candidates = np.zeros(n_labels, np.uint8), np.zeros((n_labels, n_labels), np.uint8)
     start[targets], candidates[targets], chosen[targets] = block.start, block.candidates, 1
     alone, pair = np.empty(n_labels), np.empty((n_labels, n_labels))
     n_failed = np.zeros(n_labels, dtype=np.int32)
     native.weigh_edges(
-        train_x=native_matrix(train_x),
-        held_x=native_matrix(held_x),
-        train_labels=train_labels,
-        held_labels=held_labels,
-        train_weights=train_weights,
-        held_weights=held_weights,
-        C=C,
-        label_penalty=label_penalty,
+        **data._replace(
+            train_x=native_matrix(data.train_x), held_x=native_matrix(data.held_x)
+        )._asdict(),
         start=start,
         targets=chosen,
         candidates=candidates,
@@ -303,17 +295,12 @@ class EdgeWeights:
 
     ``pair[j, i]`` is the sum over the held-out rows of ``w_n log P(y_i | x_n, y_j)``, and
     ``alone[i]`` the sum of ``w_n log P(y_i | x_n)``. If the pair was not fitted, ``pair[j, i]`` is
-    ``alone[i]``, a gain of zero.
+    ``alone[i]``.
     """
 
     pair: Floats
     alone: Floats
     fitted: Mask
-
-    @property
-    def gain(self) -> Floats:
-        """The increase in log-likelihood by each parent of each label, (L, L)."""
-        return self.pair - self.alone
 
 
 def edge_weights(

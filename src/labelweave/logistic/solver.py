@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions, is_mapped
-from labelweave._common.matrices import as_features, native_matrix, without_empty_columns
+from labelweave._common.matrices import native_matrix, without_empty_columns
 from labelweave._core import native
-from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.spreading import Workers, block_name, current_workers, n_entries
 
 
@@ -133,21 +132,14 @@ def _spread(
     return _together(workers.run(solve_on_worker, shared, calls), parts)
 
 
-def solve_on_worker(
-    features: Any,
-    extras: Any,
-    labels: Labels,
-    shares: Floats | None,
-    weights: Floats | None,
-    total: Floats | None,
-    own_weights: Floats | None,
-    block: Block,
-    keep_coef: bool,
-    settings: dict[str, Any],
-) -> Found:
-    """Solve a block in one thread; a worker solves as many blocks at once as it has threads."""
-    weights = weights if own_weights is None else own_weights
-    data = Data(features, extras, labels, shares, weights, total)
+def solve_on_worker(*given: Any) -> Found:
+    """Solve a block in one thread, given the fields of `Data`, the block's own weights and itself.
+
+    A worker solves as many blocks at once as it has threads.
+    """
+    *fields, own_weights, block, keep_coef, settings = given
+    data = Data(*fields)
+    data = data if own_weights is None else data._replace(weights=own_weights)
     return _solve(data, block, keep_coef, settings, n_threads=1)
 
 
@@ -222,36 +214,6 @@ class Solutions:
     held_out: Floats
     n_passes: NDArray[np.int32]
     converged: Mask
-
-
-def solve(
-    X: Any,
-    T: ArrayLike,
-    *,
-    C: float | Floats = 1.0,
-    sample_weight: ArrayLike | None = None,
-    extras: Any = None,
-    extra_mask: Mask | None = None,
-    extra_penalty: float = 1.0,
-    tol: float = 1e-7,
-    max_iter: int = 100,
-    n_threads: int = 1,
-) -> Solutions:
-    """Fit one logistic regression per column of T."""
-    targets, weights = as_labels(T), as_weights(sample_weight)
-    n_problems = targets.shape[1]
-    problems = LogisticProblems(
-        X=as_features(X),
-        targets=targets,
-        target_of=np.arange(n_problems, dtype=np.int32),
-        C=np.broadcast_to(np.asarray(C, dtype=np.float64), (n_problems,))[:, None],
-        extras=None if extras is None else sp.csr_array(extras, dtype=np.float64),
-        extra_mask=extra_mask,
-        extra_penalty=np.full((n_problems, 1), float(extra_penalty)),
-        weights=None if weights is None else weights[:, None],
-        total_weight=weights,
-    )
-    return solve_problems(problems, tol=tol, max_iter=max_iter, n_threads=n_threads)
 
 
 def solve_problems(
