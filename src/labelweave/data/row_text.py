@@ -11,7 +11,7 @@ import hashlib
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Self
 
@@ -116,7 +116,7 @@ class LineReader:
     def _read_on_to(self, place: Place) -> None:
         at = self.place
         while (left := place.offset - at.offset) > 0:
-            text = self._ahead or self._guarded(min(left, _BLOCK), at.line)
+            text = self._ahead or self._guarded(self._file.read, min(left, _BLOCK), at.line)
             self._ahead = b""
             if not text:
                 break
@@ -130,17 +130,14 @@ class LineReader:
         self.place = replace(at, line=place.line)
 
     def _line(self, number: int) -> bytes:
-        try:
-            line = self._file.readline(_LONGEST_LINE)
-        except CORRUPT_FILE_ERRORS as error:
-            raise ValueError(f"{self.name}:{number + 1}: cannot be read: {error}") from error
+        line = self._guarded(self._file.readline, _LONGEST_LINE, number)
         if len(line) == _LONGEST_LINE:
             raise ValueError(f"{self.name}:{number + 1}: the line is too long to be one row")
         return line
 
-    def _guarded(self, n_bytes: int, number: int) -> bytes:
+    def _guarded(self, read: Callable[[int], bytes], n_bytes: int, number: int) -> bytes:
         try:
-            return self._file.read(n_bytes)
+            return read(n_bytes)
         except CORRUPT_FILE_ERRORS as error:
             raise ValueError(f"{self.name}:{number + 1}: cannot be read: {error}") from error
 
