@@ -23,7 +23,7 @@ from labelweave.cli.options import (
     argument,
     reads,
 )
-from labelweave.cli.outputs import check_writable, resumable, workers
+from labelweave.cli.outputs import check_writable, workers
 
 if TYPE_CHECKING:
     from labelweave.distributed.partitioned import PartitionedLearner
@@ -233,7 +233,7 @@ class _Run:
         if self.restart:
             shutil.rmtree(folder, ignore_errors=True)
         kept = f"finished partitions are kept in {folder}: the same command goes on from there"
-        with workers(None, cluster, kept=kept) as engine, resumable(kept):
+        with workers(None, cluster, kept=kept) as engine:
             from labelweave.distributed.partitioned import PartitionedLearner
 
             started = time.perf_counter()

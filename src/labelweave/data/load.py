@@ -25,16 +25,11 @@ from labelweave.data.catalogue import (
 )
 from labelweave.data.columns import LabelSpec, split_names
 from labelweave.data.dataset import Dataset
-from labelweave.data.download import (
-    cache_file,
-    download,
-    load_from_cache,
-    save_to_cache,
-)
+from labelweave.data.download import cached, download, load_from_cache
 from labelweave.data.files import FilePath, Limits, display_path, uncompressed_name
-from labelweave.data.mapped import read_mapped
+from labelweave.data.mapped import HEADER, read_mapped, write_mapped
 from labelweave.data.row_text import read_svmlight, read_xmc
-from labelweave.data.tables import read_csv, read_parquet
+from labelweave.data.tables import read_labelled_table
 
 _TOP = re.compile(r"top:(\d{1,9})")
 
@@ -185,10 +180,8 @@ def _read_file(path: FilePath, options: _Options) -> Dataset:
                 f"{source}: specify which columns are labels: labels='last:6' (or 'first:6', or "
                 "their names)"
             )
-        given["nominal"] = options.nominal
-        if ending in _CSV:
-            return read_csv(path, options.labels, header=options.header, **given)
-        return read_parquet(path, options.labels, **given)
+        given |= {"nominal": options.nominal, "header": options.header}
+        return read_labelled_table(path, options.labels, **given)
     if ending == ".arff":
         _refuse_nominal(path, options)
         return read_arff(path, options.labels, **given)
@@ -212,9 +205,9 @@ def _refuse_labels(path: FilePath, options: _Options, kind: str) -> None:
         raise ValueError(f"{display_path(path)}: labels does not apply: {kind} marks its labels")
 
 
-_XMC, _SVMLIGHT = (".txt", ".xmc"), (".svm", ".svmlight", ".libsvm")
-_CSV, _PARQUET = (".csv", ".tsv"), (".parquet", ".pq")
-_ROW_TEXT, _TABLES = _XMC + _SVMLIGHT, _CSV + _PARQUET
+_XMC = (".txt", ".xmc")
+_ROW_TEXT = (*_XMC, ".svm", ".svmlight", ".libsvm")
+_TABLES = (".csv", ".tsv", ".parquet", ".pq")
 _ENDINGS = (".arff", *_ROW_TEXT, *_TABLES)
 
 
@@ -235,7 +228,7 @@ def _place(entry: CatalogueEntry) -> str | None:
         return "LABELWEAVE_DATA"
     if entry.name in _BUNDLED:
         return "bundled"
-    return "cache" if cache_file(entry.name).is_file() else None
+    return "cache" if (cached(entry.name) / HEADER).is_file() else None
 
 
 def _load_named(entry: CatalogueEntry) -> Dataset:
@@ -249,7 +242,7 @@ def _load_named(entry: CatalogueEntry) -> Dataset:
     else:
         data = _download(entry)
         try:
-            save_to_cache(data)
+            write_mapped(data, cached(entry.name))
         except OSError as error:
             warnings.warn(f"{entry.name!r} could not be saved to the cache: {error}", stacklevel=3)
     return data
@@ -258,7 +251,7 @@ def _load_named(entry: CatalogueEntry) -> Dataset:
 def _read_bundled(entry: CatalogueEntry) -> Dataset:
     file, labels = _BUNDLED[entry.name]
     with resources.as_file(resources.files("labelweave.data") / "bundled" / file) as path:
-        data = read_csv(path, labels)
+        data = read_labelled_table(path, labels)
     # The file misspells a label of emotions.
     names = tuple(name.replace("relaxing-clam", "relaxing-calm") for name in data.label_names)
     return replace(data, name=entry.name, label_names=names, train_rows=_train_rows(entry))

@@ -126,19 +126,16 @@ class Header:
         return header
 
     def _check(self, source: str) -> None:
-        counts = {
-            name: value
-            for name, value in asdict(self).items()
-            if name.startswith("n_")
-            and not (value is None and name in ("n_entries", "n_train_rows"))
-        }
-        for name, value in counts.items():
-            if type(value) is not int or value < 0:
+        for name, value in asdict(self).items():
+            may_lack = value is None and name in ("n_entries", "n_train_rows")
+            is_count = type(value) is int and value >= 0
+            if name.startswith("n_") and not (may_lack or is_count):
                 raise ValueError(f"{source}: damaged header: {name} is {value!r}")
         for name in ("feature_names", "label_names"):
             names = getattr(self, name)
             is_first = isinstance(names, str) and _NUMBERED.fullmatch(names)
-            if not is_first and not _are_strings(names):
+            is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            if not (is_first or is_list):
                 raise ValueError(
                     f"{source}: damaged header: {name} must be names, or the first of them"
                 )
@@ -146,8 +143,7 @@ class Header:
             raise ValueError(f"{source}: damaged header: name is {self.name!r}")
 
 
-def stored_names(names: Sequence[str]) -> str | list[str]:
-    """Return names as a header has them."""
+def _stored_names(names: Sequence[str]) -> str | list[str]:
     return f"{names.prefix}{names.start}" if isinstance(names, NumberedNames) else list(names)
 
 
@@ -221,10 +217,6 @@ def _open_csr(folder: Path, header: Header) -> sparse.csr_array:
 def _names(stored: str | list[str], count: int) -> Sequence[str]:
     found = _NUMBERED.fullmatch(stored) if isinstance(stored, str) else None
     return NumberedNames(found[1], count, int(found[2])) if found else stored
-
-
-def _are_strings(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 # Lines of text, and numbers of a dense matrix, that are in memory at a time.
@@ -348,8 +340,8 @@ def _write_dataset(data: Dataset, open_array: _Open) -> Header:
         n_features=data.n_features,
         n_labels=data.n_labels,
         n_entries=rows.n_entries if data.is_sparse else None,
-        feature_names=stored_names(data.feature_names),
-        label_names=stored_names(data.label_names),
+        feature_names=_stored_names(data.feature_names),
+        label_names=_stored_names(data.label_names),
         n_train_rows=None if data.train_rows is None else len(data.train_rows),
     )
 

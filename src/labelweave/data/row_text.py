@@ -165,33 +165,14 @@ class RowStream:
     r"""Read svmlight or XMC text while holding only one batch in memory.
 
     XMC text is recognised by its first line, three integers: the numbers of rows, features and
-    labels. Everything else is read as multi-label svmlight, whose feature indices start at 1.
+    labels. Everything else is read as multi-label svmlight, whose feature indices start at 1 unless
+    `zero_based` is set, and whose labels are numbered from 0, up to `n_labels` if it is given. An
+    open stream is read from its current position.
 
-    Parameters
-    ----------
-    source : path or binary file
-        A file, plain or compressed (.gz, .xz, .bz2), or an open stream such as
-        ``sys.stdin.buffer``, which is read from its current position.
-    zero_based : bool, default=False
-        Whether the feature indices of svmlight text start at 0.
-    n_labels : int, optional
-        The number of labels to accept in svmlight text, numbered from 0; unlimited by default. XMC
-        text declares it.
-    max_features, max_labels : int, optional
-        The largest numbers of features and of labels to accept, by default those of `Limits`, so
-        that a corrupt line or XMC header is not mistaken for a huge problem. The header of a file
-        that is long enough to name more may declare more.
-    skip_bad : bool, default=False
-        Skip and count malformed lines instead of stopping at the first.
-
-    Attributes
-    ----------
-    header : (int, int, int) or None
-        Numbers of rows, features and labels in the first line of XMC text.
-    first_feature : int
-        The number of the first feature, 0 or 1.
-    source : LineReader
-        The reader of the lines; ``source.place`` is the position after the last batch.
+    Indices beyond `max_features` and `max_labels` (by default those of `Limits`) are errors, so that
+    a corrupt line or XMC header is not mistaken for a huge problem; the header of a file that is
+    long enough to name more may declare more. With `skip_bad`, malformed lines are skipped and
+    counted.
     """
 
     def __init__(
@@ -206,8 +187,7 @@ class RowStream:
     ) -> None:
         self.source = LineReader(source)
         self.skip_bad = skip_bad
-        given = {"features": max_features, "labels": max_labels}
-        limits = Limits(**{name: most for name, most in given.items() if most is not None})
+        limits = Limits.of(None, max_features, max_labels)
         self._n_features = limits.features
         try:
             self.header = _header(self.source.peek())

@@ -8,7 +8,7 @@ into some labels are a block, weighed here or on the workers of an engine.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,8 +130,7 @@ _START_TOLERANCE = 1e-4
 _LEAST_CURVATURE = 1e-290
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """A subset of the rows: features, labels (L, n) and positive weights."""
 
     X: Any
@@ -207,16 +206,7 @@ class Split:
         return np.ascontiguousarray(weights), alone, n_failed
 
     def _weigh(self, targets: Positions, fit: Mask, tolerance: float, n_threads: int) -> EdgesFound:
-        data = EdgeData(
-            train_x=self.inside.X,
-            train_labels=self.inside.labels,
-            train_weights=self.inside.weight,
-            held_x=self.outside.X,
-            held_labels=self.outside.labels,
-            held_weights=self.outside.weight,
-            C=self.C,
-            label_penalty=self.label_penalty,
-        )
+        data = EdgeData(*self.inside, *self.outside, self.C, self.label_penalty)
         start = np.column_stack([self.alone.coef[targets], self.alone.intercept[targets]])
         return weigh_blocks(data, EdgeBlock(targets, start, fit[targets]), tolerance, n_threads)
 
@@ -269,7 +259,7 @@ def _with_common_features(inside: Rows, outside: Rows) -> tuple[Rows, Rows]:
     X, used = without_empty_columns(inside.X)
     if X is inside.X:
         return inside, outside
-    return replace(inside, X=X), replace(outside, X=canonical_csr(outside.X[:, used]))
+    return inside._replace(X=X), outside._replace(X=canonical_csr(outside.X[:, used]))
 
 
 def _per_label(value: ArrayLike, n_labels: int, name: str, *, positive: bool) -> Floats:

@@ -243,11 +243,12 @@ def solve_problems(
     order = np.flatnonzero(proper)
     order = order[np.argsort(-positive[order], kind="stable")]
     if len(order):
+        in_file = is_mapped(getattr(problems.X, "data", None))
         settings = {
             "tolerance": tol,
             "max_newton": max_iter,
             "patience": patience,
-            "largest_transpose": _largest_transpose(problems.X),
+            "largest_transpose": LARGEST_TRANSPOSE["mapped" if in_file else "in memory"],
         }
         _solve_proper(problems, order, intercept, solutions, settings, n_threads)
     return solutions
@@ -305,7 +306,3 @@ def _solve_proper(
             solutions.coef[problem, used] = row[:n_features]
         solutions.intercept[order] = found.coef[:, n_features]
         solutions.extra_coef[order] = found.coef[:, n_features + 1 :]
-
-
-def _largest_transpose(X: Any) -> int:
-    return LARGEST_TRANSPOSE["mapped" if is_mapped(getattr(X, "data", None)) else "in memory"]
