@@ -169,7 +169,7 @@ class RowStream:
     `zero_based` is set, and whose labels are numbered from 0, up to `n_labels` if it is given. An
     open stream is read from its current position.
 
-    Indices beyond `max_features` and `max_labels` (by default those of `Limits`) are errors, so that
+    Indices beyond `max_features` and `max_labels` (by default those of `Limits`) are errors: so
     a corrupt line or XMC header is not mistaken for a huge problem; the header of a file that is
     long enough to name more may declare more. With `skip_bad`, malformed lines are skipped and
     counted.
