@@ -176,10 +176,10 @@ def report_guess(data: Dataset, source: str, argument_name: str, read_options: R
     from labelweave.data.load import is_row_text
 
     if is_row_text(source) and numbered_from(data) == 1 and read_options.zero_based is None:
-        typer.echo(
-            f"{argument_name}: there is no feature 0: features are taken to start at 1 (use "
-            "--zero-based if they start at 0, --one-based to confirm)",
-            err=True,
+        _say(
+            argument_name,
+            "there is no feature 0: features are taken to start at 1 (use --zero-based if they "
+            "start at 0, --one-based to confirm)",
         )
 
 
@@ -209,36 +209,29 @@ def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
     """Reorder the features of a data set to match the model."""
     from labelweave.data.numbered_names import NumberedNames
 
-    X, names = data.X, data.feature_names
+    X: Any = data.X
+    names = data.feature_names
     if _is_sparse_text(data) and hasattr(model, "n_features_in_"):
         # The text lists nonzero values: the last features of the model may not occur.
-        X = _with_columns(X, model.n_features_in_)
-        _report_surplus(argument_name, data.n_features - model.n_features_in_)
-        names = NumberedNames("x", model.n_features_in_, numbered_from(data) or 0)
+        width = model.n_features_in_
+        X = X[:, :width].copy()
+        X.resize((data.n_rows, width))
+        surplus = data.n_features - width
+        if surplus > 0:
+            _say(argument_name, f"{surplus} features unknown to the model are ignored")
+        if surplus < 0:
+            _say(argument_name, f"the last {-surplus} features of the model do not occur")
+        names = NumberedNames("x", width, numbered_from(data) or 0)
     return aligned_features(model, X, names, argument_name)
 
 
-def _report_surplus(argument_name: str, surplus: int) -> None:
-    """Report a difference in the number of features, which may come from other indices."""
-    if surplus > 0:
-        text = f"{surplus} features unknown to the model are ignored"
-    elif surplus < 0:
-        text = f"the last {-surplus} features of the model do not occur"
-    else:
-        return
+def _say(argument_name: str, text: str) -> None:
     typer.echo(f"{argument_name}: {text}", err=True)
 
 
 def _is_sparse_text(data: Dataset) -> bool:
     """Whether features and labels are numbered instead of named, as in svmlight and XMC text."""
     return data.is_sparse and getattr(data.feature_names, "prefix", None) == "x"
-
-
-def _with_columns(X: Any, n_columns: int) -> Any:
-    """Drop the last columns of a sparse array, or append empty ones."""
-    resized = X[:, :n_columns].copy()
-    resized.resize((X.shape[0], n_columns))
-    return resized
 
 
 def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
@@ -256,14 +249,17 @@ def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: st
         return _as_fitted(model, X, argument_name).to_numpy() if is_frame else X
     missing = sorted(set(wanted).difference(names))
     if missing:
-        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise BadInputError(
             f"{argument_name}: {len(missing)} of the model's {len(wanted)} features are missing: "
-            f"{shown}"
+            f"{_first_few(missing)}"
         )
     dense = X.toarray() if hasattr(X, "toarray") else X
     frame = pd.DataFrame(dense, columns=list(names))[list(wanted)]
     return _as_fitted(model, frame, argument_name)
+
+
+def _first_few(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _as_fitted(model: Any, frame: pd.DataFrame, argument_name: str) -> pd.DataFrame:
@@ -311,8 +307,7 @@ def aligned_labels(model: Any, data: Dataset) -> Any:
     if _is_sparse_text(data) and len(unknown) < data.n_labels:
         # The text lists the labels present: the model's other labels do not occur.
         if unknown:
-            shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-            typer.echo(f"DATASET: labels unknown to the model are ignored: {shown}", err=True)
+            _say("DATASET", f"labels unknown to the model are ignored: {_first_few(unknown)}")
         truth = np.zeros((data.n_rows, len(names)), dtype=np.int64)
         known = [j for j, name in enumerate(data.label_names) if name in column]
         truth[:, [column[data.label_names[j]] for j in known]] = data.Y[:, known]

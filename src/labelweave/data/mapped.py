@@ -183,7 +183,7 @@ def _open(
     if not path.is_file():
         raise ValueError(f"{source}: this file of the data set is missing")
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = npy.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(f"{source}: damaged: {error}") from error
     if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:

@@ -169,9 +169,9 @@ class RowStream:
     `zero_based` is set, and whose labels are numbered from 0, up to `n_labels` if it is given. An
     open stream is read from its current position.
 
-    Indices beyond `max_features` and `max_labels` (by default those of `Limits`) are errors, so that
-    a corrupt line or XMC header is not mistaken for a huge problem; the header of a file that is
-    long enough to name more may declare more. With `skip_bad`, malformed lines are skipped and
+    Indices beyond `max_features` and `max_labels` (by default those of `Limits`) are errors, so
+    that a corrupt line or XMC header is not mistaken for a huge problem. The header of a file that
+    is long enough to name more may declare more. With `skip_bad`, malformed lines are skipped and
     counted.
     """
 
@@ -191,7 +191,10 @@ class RowStream:
         self._n_features = limits.features
         try:
             self.header = _header(self.source.peek())
-            self._check_header(limits)
+            if self.header:
+                n_bytes, name = self.source.n_bytes(), f"{self.source.name}:1"
+                limits.check_count(self.header[1], "features", n_bytes, name)
+                limits.check_count(self.header[2], "labels", n_bytes, name)
         except ValueError:
             self.source.close()
             raise
@@ -207,12 +210,6 @@ class RowStream:
         self._n_labels = _MOST_COLUMNS if n_labels is None else n_labels
         if self.header:
             _, self._n_features, self._n_labels = self.header
-
-    def _check_header(self, limits: Limits) -> None:
-        if self.header:
-            n_bytes, name = self.source.n_bytes(), f"{self.source.name}:1"
-            limits.check_count(self.header[1], "features", n_bytes, name)
-            limits.check_count(self.header[2], "labels", n_bytes, name)
 
     def __enter__(self) -> Self:
         return self
