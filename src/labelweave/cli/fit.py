@@ -81,7 +81,6 @@ def fit(
 
 
 def _show_choice(model: Any) -> None:
-    """Show the candidates of a selection, or the effect of a calibration."""
     from labelweave.models.best_joint import BestJoint
     from labelweave.models.calibration import CalibratedJointCV
 

@@ -263,7 +263,6 @@ def _first_few(names: Sequence[str]) -> str:
 
 
 def _as_fitted(model: Any, frame: pd.DataFrame, argument_name: str) -> pd.DataFrame:
-    """Convert columns to numbers or categories, as the model was fitted with."""
     import numpy as np
     import pandas as pd
 

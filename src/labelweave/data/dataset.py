@@ -275,7 +275,6 @@ def check_finite(values: Floats) -> None:
 
 
 def _with_small_indices(csr: sparse.csr_array) -> sparse.csr_array:
-    """Return the matrix with 32-bit indices if its size permits."""
     if csr.indices.dtype == np.int32 or max(csr.nnz, *csr.shape) > np.iinfo(np.int32).max:
         return csr
     parts = (csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32))

@@ -357,8 +357,6 @@ def _rows_at_a_time(n_columns: int) -> int:
 
 
 class _CsrRows:
-    """The parts of a CSR matrix, to which rows are appended."""
-
     def __init__(self, open_array: _Open) -> None:
         self.n_entries = 0
         self._data, self._indices = open_array("data", np.float64), open_array("indices", np.int32)

@@ -327,7 +327,6 @@ def read_svmlight(
 
 
 def _first_feature(X: Any, zero_based: bool | None, source: str) -> int:
-    """Return the number of the first feature, 0 or 1."""
     has_zero = bool((X.indices == 0).any())
     if zero_based is False and has_zero:
         raise ValueError(
