@@ -257,7 +257,7 @@ def write_mapped(
     name : str, optional
         Name of the data set; by default the name of the source.
     max_features, max_labels : int, default=2^24, 2^17
-        Largest numbers of features and labels that a short text may declare.
+        As in `load`.
 
     Returns
     -------
