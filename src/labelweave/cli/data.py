@@ -10,13 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from labelweave.cli.inputs import load_dataset
-from labelweave.cli.options import (
-    BadInputError,
-    ReadOptions,
-    ZeroBasedFlag,
-    argument,
-    reads,
-)
+from labelweave.cli.options import BadInputError, ReadOptions, ZeroBasedFlag, argument, reads
 
 
 @reads("labels", "ignore", "max_memory", "max_features", "max_labels")

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.inputs import (
-    announce_preprocessing,
-    load_dataset,
-    numbered_from,
-    report_guess,
-)
+from labelweave.cli.inputs import announce_preprocessing, load_dataset, numbered_from, report_guess
 from labelweave.cli.options import (
     BadInputError,
     ClusterOption,

@@ -49,8 +49,7 @@ def ask(
         bool, typer.Option("--mean", help="Write the mean over all rows, one line per question.")
     ] = False,
     errors: Annotated[
-        bool,
-        typer.Option("--errors", help="Add a column of standard errors: 0 where exact."),
+        bool, typer.Option("--errors", help="Add a column of standard errors: 0 where exact.")
     ] = False,
     samples: Annotated[
         int | None,

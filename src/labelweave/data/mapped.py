@@ -371,10 +371,7 @@ class _CsrRows:
 
 
 def _write_text(
-    files: list[FilePath],
-    read: Callable[[FilePath], RowStream],
-    folder: Path,
-    open_array: _Open,
+    files: list[FilePath], read: Callable[[FilePath], RowStream], folder: Path, open_array: _Open
 ) -> Header:
     if not files:
         raise ValueError("there is no file to read")
