@@ -117,9 +117,7 @@ def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
     from labelweave.data.tables import read_table
 
     if not is_table(file):
-        data = load_dataset(file, _counted_as_in(model, read_options), name="FILE")
-        _check_numbers(model, data, file, "FILE", read_options)
-        return dataset_features(model, data, "FILE")
+        return _load_for(model, file, read_options, "FILE")[1]
 
     nominal, limits = nominal_columns_of(model), read_options.limits()
     with argument("FILE"):
@@ -158,9 +156,8 @@ def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[
         labels=read_options.labels or known or None,
         nominal=nominal_columns_of(model) if by_name else None,
     )
-    data = load_dataset(dataset, _counted_as_in(model, read_options))
-    _check_numbers(model, data, dataset, "DATASET", read_options)
-    return data, dataset_features(model, data, "DATASET"), aligned_labels(model, data)
+    data, features = _load_for(model, dataset, read_options, "DATASET")
+    return data, features, aligned_labels(model, data)
 
 
 def numbered_from(data: Dataset) -> int | None:
@@ -183,26 +180,23 @@ def report_guess(data: Dataset, source: str, argument_name: str, read_options: R
         )
 
 
-def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
-    """Return options that number the features as the rows of the fit did."""
-    if read_options.zero_based is None and getattr(model, "first_feature_", None) == 0:
-        return replace(read_options, zero_based=True)
-    return read_options
-
-
-def _check_numbers(
-    model: Any, data: Dataset, source: str, argument_name: str, read_options: ReadOptions
-) -> None:
-    """Raise an error if the first feature has another number than in the rows of the fit."""
-    ours, theirs = numbered_from(data), getattr(model, "first_feature_", None)
+def _load_for(
+    model: Any, source: str, read_options: ReadOptions, argument_name: str
+) -> tuple[Dataset, Any]:
+    """Load a data set, with the features numbered and ordered as in the rows of the fit."""
+    is_free, theirs = read_options.zero_based is None, getattr(model, "first_feature_", None)
+    counted = replace(read_options, zero_based=True) if is_free and theirs == 0 else read_options
+    data = load_dataset(source, counted, name=argument_name)
+    ours = numbered_from(data)
     if theirs is None:
         report_guess(data, source, argument_name, read_options)
-    elif ours not in (None, theirs) and read_options.zero_based is None:
+    elif ours not in (None, theirs) and is_free:
         based = "--one-based" if ours else "--zero-based"
         raise BadInputError(
             f"{argument_name}: features start at {ours}, but at {theirs} in the rows that MODEL "
             f"was fitted to; add {based} if the first feature is the same in both"
         )
+    return data, dataset_features(model, data, argument_name)
 
 
 def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
