@@ -26,7 +26,7 @@ from labelweave.joint.conditionals import LogOdds, Populations, population_sizes
 from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.joint.enumeration import MAX_ENUMERATED, Enumeration, patterns, row_blocks
 from labelweave.joint.function_chain import FunctionConditionals
-from labelweave.joint.linear_chain import LinearConditionals
+from labelweave.joint.linear_chain import LinearScores
 from labelweave.joint.quantities import (
     Estimate,
     Quantity,
@@ -41,7 +41,7 @@ from labelweave.joint.quantities import (
 from labelweave.joint.results import Mode, Ranked, certified
 
 # P(label | earlier labels) of each label of every row, in the ``order`` of the labels.
-Conditionals: TypeAlias = LinearConditionals | FunctionConditionals
+Conditionals: TypeAlias = LinearScores | FunctionConditionals
 
 # Weighted vectors that stand for the ancestors of the evidence when these are too many for a table.
 POOL_SIZE = 1024
@@ -99,7 +99,7 @@ class ChainJoint(JointDistribution):
         order: npt.ArrayLike | None = None,
         **rows: Unpack[RowOptions],
     ) -> None:
-        conditionals = LinearConditionals(scores, coupling, order, rows.get("n_threads", 1))
+        conditionals = LinearScores(scores, coupling, order, rows.get("n_threads", 1))
         self._hold(conditionals, *conditionals.scores.shape, **rows)
 
     @classmethod
