@@ -40,6 +40,7 @@ from labelweave.joint.quantities import (
     probability_from_draws,
     shape,
 )
+from labelweave.joint.results import TIE
 
 
 def mean_of_walks(
@@ -77,8 +78,6 @@ def _mean(joint: JointDistribution, samples: Labels, quantity: Quantity) -> Floa
     return probability_from_draws(quantity, samples, weight)[0]
 
 
-# As in native/chain/gibbs.hpp: a higher log-probability by less than this may be rounding.
-TIE = 1e-9
 # An impossible factor counts as this log-probability, so that a state can be left in which several
 # factors are impossible: fewer of them are better, whatever the possible ones.
 IMPOSSIBLE = -1e8

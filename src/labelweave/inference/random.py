@@ -15,9 +15,7 @@ from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode
 from labelweave.joint.capabilities import greedy_mode, trees_of
 from labelweave.joint.enumeration import row_blocks
-
-# A higher log-probability by less than this may be rounding.
-TIE = 1e-9
+from labelweave.joint.results import TIE
 
 
 @dataclass(frozen=True)

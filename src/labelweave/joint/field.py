@@ -37,10 +37,10 @@ from labelweave.joint.enumeration import (
     patterns,
     row_blocks,
 )
-from labelweave.joint.field_search import TIE, Frontier, Relaxation, branch_and_bound, climb, relax
+from labelweave.joint.field_search import Frontier, Relaxation, branch_and_bound, climb, relax
 from labelweave.joint.linear_chain import check_coupling, check_log_odds, coupling_sums
 from labelweave.joint.quantities import Estimate, Quantity, log_mean, normalised_weights, resample
-from labelweave.joint.results import Mode, Ranked, Rows, assembled, certified
+from labelweave.joint.results import TIE, Mode, Ranked, Rows, assembled, certified
 from labelweave.joint.tree import MixtureOfTrees, TreeJoint, children_first
 
 # How the rows of a pattern of known labels are dealt with.
