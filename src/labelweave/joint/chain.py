@@ -30,6 +30,7 @@ from labelweave.joint.linear_chain import LinearScores
 from labelweave.joint.quantities import (
     Estimate,
     Quantity,
+    error_at_least,
     full_log_odds,
     log_mean,
     mean_from_draws,
@@ -340,7 +341,7 @@ class ChainJoint(JointDistribution):
         vectors = quantity != "marginals" or len(free) > 0
         sizes = population_sizes(k)
         found = self._populations(self._known, order, sizes, seed, vectors=vectors)
-        # An event that no drawn prefix stands for may have about the probability of one of them.
+        # This is what one drawn prefix stands for.
         least = found.quantum.mean(axis=1) / found.quantum.shape[1]
         if quantity == "marginals":
             values = self._population_marginals(found, free)
@@ -359,12 +360,11 @@ class ChainJoint(JointDistribution):
             value, error = (_padded(part, self.n_labels + 1) for part in (value, error))
         if quantity == "entropy":
             return value, np.hypot(error, self.log_prob_error())
-        least = least.reshape((-1,) + (1,) * (value.ndim - 1))
         value = np.minimum(value, 1.0)
         if quantity == "marginals":
             # A conditional probability is never 0 for want of draws: its spread is that of a label.
-            least = least * np.sqrt(value * (1 - value))
-        return value, np.maximum(error, least)
+            least = least[:, None] * np.sqrt(value * (1 - value))
+        return value, error_at_least(least, error)
 
     def _population_marginals(self, found: Populations, free: Indices) -> Floats:
         """Marginals (n, r, L) of each population; ``free`` are unknown ancestors of the evidence.
