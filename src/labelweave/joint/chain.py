@@ -197,7 +197,7 @@ class ChainJoint(JointDistribution):
         P(y)^e is that chain times the product of the conditionals' normalisers, which depend on the
         labels only a little.
         """
-        chain = self[:]
+        chain = self._copy()
         chain.conditionals = self.conditionals.scaled(exponent)
         chain._normaliser = chain._log_evidence(self._known)
         return chain
@@ -208,11 +208,11 @@ class ChainJoint(JointDistribution):
         prior = self._normaliser
         merged = np.where(known >= 0, known, self._known)
         contradiction = ((self._known >= 0) & (merged != self._known)).any(axis=1)
-        joint = self._log_evidence(merged)
-        value = np.where(contradiction, -np.inf, joint.value - prior.value)
-        error = np.hypot(joint.standard_error, prior.standard_error)
-        log_prob = Estimate(value, error, joint.exact & prior.exact)
-        posterior = self[:]
+        both = self._log_evidence(merged)  # of the evidence so far and of the new one
+        value = np.where(contradiction, -np.inf, both.value - prior.value)
+        error = np.hypot(both.standard_error, prior.standard_error)
+        log_prob = Estimate(value, error, both.exact & prior.exact)
+        posterior = self._copy()
         posterior._known = merged
         normaliser = np.where(np.isfinite(value), value, 0.0) + prior.value
         posterior._normaliser = Estimate(normaliser, error, log_prob.exact)
@@ -420,9 +420,9 @@ class ChainJoint(JointDistribution):
         log_mass = np.where(normaliser.exact, normaliser.value, 0.0)
         floor = limits.least_log_prob + normaliser.value
         labels = None if start is None else start.labels
-        joint = self.conditionals.search(self._known, limits, floor, log_mass, labels)
-        log_prob = joint.log_prob - normaliser.value
-        found = Mode(joint.labels, log_prob, joint.upper_bound - normaliser.value, joint.nodes)
+        best = self.conditionals.search(self._known, limits, floor, log_mass, labels)
+        log_prob = best.log_prob - normaliser.value
+        found = Mode(best.labels, log_prob, best.upper_bound - normaliser.value, best.nodes)
         if limits.budget == 0:
             return certified(found.labels, log_prob, found.upper_bound, normaliser.exact)
         return start.or_better(found) if limits.relaxed and start is not None else found

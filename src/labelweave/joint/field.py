@@ -116,7 +116,7 @@ class FieldJoint(JointDistribution):
 
     def power(self, exponent: float) -> Self:
         """Return the field with scores and couplings times ``exponent``."""
-        joint = self[:]
+        joint = self._copy()
         joint.scores, joint.coupling = exponent * self.scores, exponent * self.coupling
         joint._normaliser = None
         return joint
@@ -292,7 +292,7 @@ class FieldJoint(JointDistribution):
 
         A known label moves into the scores of the labels coupled to it.
         """
-        posterior = self[:]
+        posterior = self._copy()
         fresh = (known >= 0) & (self._known < 0)
         scores = self.scores.copy()
         for label in range(self.n_labels):

@@ -258,7 +258,7 @@ class TreeJoint(JointDistribution):
         A child whose own children are summed out multiplies P(parent = v) by Σ_y P(y|v)^e m(y).
         """
         below = np.zeros((2, self.n_rows, self.n_labels))  # log m of the values 0 and 1
-        joint = self[:]
+        joint = self._copy()
         joint.logits = exponent * self.logits
         for label in children_first(self.parents):
             joint.logits[:, label] += (below[1] - below[0])[:, label, None]
@@ -280,6 +280,6 @@ class TreeJoint(JointDistribution):
     def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
         logits, log_prob = np.empty_like(self.logits), np.empty(self.n_rows)
         self._kernel(native.tree_condition, known, logits, log_prob)
-        posterior = self[:]
+        posterior = self._copy()
         posterior.logits = logits
         return posterior, Estimate.of_exact(log_prob)
