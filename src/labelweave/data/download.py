@@ -20,7 +20,7 @@ from scipy import sparse
 from labelweave._common.arrays import Indicators
 from labelweave._common.files import replacing
 from labelweave.data.catalogue import CatalogueEntry
-from labelweave.data.dataset import Dataset, as_features, as_labels
+from labelweave.data.dataset import Dataset, as_features, as_indicators
 
 _SERVER = "https://www.openml.org"
 _PATIENCE = 8.0  # seconds; an answer takes less than one
@@ -186,4 +186,4 @@ def _from_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Dataset:
         else sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, D))
     )
     feature_names, label_names = tuple(arrays["feature_names"]), tuple(arrays["label_names"])
-    return Dataset(as_features(X), as_labels(arrays["Y"]), feature_names, label_names, name)
+    return Dataset(as_features(X), as_indicators(arrays["Y"]), feature_names, label_names, name)

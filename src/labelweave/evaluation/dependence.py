@@ -22,7 +22,7 @@ from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.pairs import log_odds_ratios, log_ratio, pair_cells
 from labelweave.joint.pairs import mutual_information as pairs_information
 from labelweave.joint.tree import parents_of_forest
-from labelweave.metrics import check_labels
+from labelweave.metrics import check_indicators
 from labelweave.models.structure import Structure
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def conditional_matrix(Y: ArrayLike) -> Floats:
     array([[1. , 0.5],
            [1. , 1. ]])
     """
-    labels = check_labels(Y, "Y").astype(np.float64)
+    labels = check_indicators(Y, "Y").astype(np.float64)
     return _given_rows(labels.T @ labels)
 
 
@@ -79,7 +79,7 @@ def mutual_information(Y: ArrayLike) -> Floats:
     array([[0.693, 0.693],
            [0.693, 0.693]])
     """
-    labels = check_labels(Y, "Y").astype(np.float64)
+    labels = check_indicators(Y, "Y").astype(np.float64)
     return pairs_information(labels.T @ labels, len(labels))
 
 
@@ -130,7 +130,7 @@ def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structur
     └─ wet  +8.79  (gain 53.3)
     sun
     """
-    labels = check_labels(Y, "Y")
+    labels = check_indicators(Y, "Y")
     n, n_labels = labels.shape
     if label_names is not None and len(label_names) != n_labels:
         raise ValueError(f"label_names must name {n_labels} labels; it has {len(label_names)}")
