@@ -183,7 +183,7 @@ def _open(
     if not path.is_file():
         raise ValueError(f"{source}: this file of the data set is missing")
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = npy.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(f"{source}: damaged: {error}") from error
     if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
@@ -257,7 +257,7 @@ def write_mapped(
     name : str, optional
         Name of the data set; by default the name of the source.
     max_features, max_labels : int, default=2^24, 2^17
-        Largest numbers of features and labels that a short text may declare.
+        As in `load`.
 
     Returns
     -------
@@ -357,8 +357,6 @@ def _rows_at_a_time(n_columns: int) -> int:
 
 
 class _CsrRows:
-    """The parts of a CSR matrix, to which rows are appended."""
-
     def __init__(self, open_array: _Open) -> None:
         self.n_entries = 0
         self._data, self._indices = open_array("data", np.float64), open_array("indices", np.int32)
@@ -373,10 +371,7 @@ class _CsrRows:
 
 
 def _write_text(
-    files: list[FilePath],
-    read: Callable[[FilePath], RowStream],
-    folder: Path,
-    open_array: _Open,
+    files: list[FilePath], read: Callable[[FilePath], RowStream], folder: Path, open_array: _Open
 ) -> Header:
     if not files:
         raise ValueError("there is no file to read")
