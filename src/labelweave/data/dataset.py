@@ -70,7 +70,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         """Convert the fields to their documented types."""
-        X, Y = as_features(self.X), as_labels(self.Y)
+        X, Y = as_features(self.X), as_indicators(self.Y)
         if X.shape[0] != Y.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}: they must agree")
         given = self.feature_names
@@ -281,7 +281,7 @@ def _with_small_indices(csr: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(parts, shape=csr.shape)
 
 
-def as_labels(Y: Any) -> Indicators:
+def as_indicators(Y: Any) -> Indicators:
     """Return Y as documented in `Dataset`."""
     Y = np.asarray(cast(Any, Y).toarray() if sparse.issparse(Y) else Y)
     if Y.ndim != 2:

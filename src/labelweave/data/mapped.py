@@ -26,7 +26,7 @@ from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.files import remove, replacing
-from labelweave._common.matrices import canonical_csr, check_csr, row_blocks, rows_in_order
+from labelweave._common.matrices import canonical_csr, check_csr, entry_blocks, rows_in_order
 from labelweave.data.dataset import Dataset, check_finite
 from labelweave.data.files import FilePath, Limits, dataset_name, display_path, format_size
 from labelweave.data.numbered_names import NumberedNames
@@ -325,7 +325,7 @@ def _write_dataset(data: Dataset, open_array: _Open) -> Header:
     X: Any = data.X
     if data.is_sparse:
         rows = _CsrRows(open_array)
-        for block, entries in row_blocks(X):
+        for block, entries in entry_blocks(X):
             rows.add(
                 X.data[entries], X.indices[entries], np.diff(X.indptr[block.start : block.stop + 1])
             )
