@@ -169,9 +169,9 @@ class RowStream:
     `zero_based` is set, and whose labels are numbered from 0, up to `n_labels` if it is given. An
     open stream is read from its current position.
 
-    Indices beyond `max_features` and `max_labels` (by default those of `Limits`) are errors: so
-    a corrupt line or XMC header is not mistaken for a huge problem; the header of a file that is
-    long enough to name more may declare more. With `skip_bad`, malformed lines are skipped and
+    Indices beyond `max_features` and `max_labels` (by default those of `Limits`) are errors, so
+    that a corrupt line or XMC header is not mistaken for a huge problem. The header of a file that
+    is long enough to name more may declare more. With `skip_bad`, malformed lines are skipped and
     counted.
     """
 
@@ -283,7 +283,7 @@ def _header(line: bytes) -> tuple[int, int, int] | None:
     return (rows, features, labels) if max(features, labels) <= _MOST_COLUMNS else None
 
 
-# scikit-learn reads labels as floats, which represent all integers up to here.
+# scikit-learn reads labels as floats, which represent all integers up to this one.
 _MOST_LABELS = 2**53
 
 
