@@ -35,7 +35,7 @@ def entry_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
 
 def column_counts(X: Any) -> Counts:
     counts = np.zeros(X.shape[1], dtype=np.int64)
-    # Each block costs as much as there are columns, hence long blocks if there are many.
+    # The cost of a block grows with the columns, so blocks are long if there are many columns.
     step = max(BLOCK_ENTRIES, X.shape[1])
     for begin in range(0, len(X.indices), step):
         counts += np.bincount(X.indices[begin : begin + step], minlength=X.shape[1])
@@ -123,7 +123,7 @@ def validated_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 def first_too_large(X: Any) -> tuple[int, int] | None:
     """Return the row and column of the first value beyond `LARGEST_FEATURE`; None if all fit."""
     values = X if isinstance(X, np.ndarray) else X.data
-    # These reductions take no memory, and pass over missing values.
+    # These reductions allocate no memory and ignore missing values.
     if not values.size or (
         np.fmax.reduce(values, axis=None) <= LARGEST_FEATURE
         and np.fmin.reduce(values, axis=None) >= -LARGEST_FEATURE
@@ -142,7 +142,7 @@ def require_distinct_names(X: Any) -> None:
 
 
 def canonical_csr(X: Any) -> Any:
-    """Return X as float64 CSR whose rows hold each column once, in order: for the same bits."""
+    """Return X as float64 CSR whose rows hold each column once, in ascending order."""
     X = X.tocsr().astype(np.float64, copy=False)
     if not X.has_canonical_format:
         X = X.copy()  # the caller's matrix stays as it is

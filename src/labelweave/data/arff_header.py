@@ -40,7 +40,6 @@ class Header:
 
     @property
     def names(self) -> list[str]:
-        """The names of all columns."""
         return [attribute.name for attribute in self.attributes]
 
     @property

@@ -36,7 +36,7 @@ class Dataset:
         columns, which :func:`labelweave.data.make_preprocessor` converts to numbers. Memory
         maps of these types are not copied (see `labelweave.data.write_mapped`).
     Y : array of shape (n, L)
-        The labels, 0 or 1, stored as int64; an int8 memory map stays one.
+        The labels, 0 or 1, stored as int64; an int8 memory map is not converted.
     feature_names : sequence of D strings, optional
         By default the columns of a data frame, otherwise ``x0, x1, …``.
     label_names : sequence of L strings, optional
@@ -152,8 +152,8 @@ class Dataset:
     def without(self, features: str | Sequence[str]) -> Dataset:
         """Return a data set without the given features, such as an identifier of the rows.
 
-        Numbered features of sparse data keep their numbers, by which rows of other files find
-        them: the columns of those that are left out are emptied.
+        Numbered features of sparse data keep their numbers, because other files refer to them by
+        number: the columns of dropped features are emptied instead of removed.
 
         Parameters
         ----------
@@ -186,8 +186,8 @@ class Dataset:
     def with_most_common_labels(self, count: int) -> Dataset:
         """Return a data set with the most common labels only, in their given order.
 
-        All rows are kept, also those without any of these labels. Of labels that are equally
-        common, the first ones are kept.
+        All rows are kept, even if they have none of these labels. Among equally common labels,
+        the first ones are kept.
 
         Examples
         --------
@@ -239,7 +239,7 @@ def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> 
     if is_mixed(X):
         return _from_frame(X, nominal, source)
     if sparse.issparse(X):
-        # SciPy's constructor would check a matrix in files and forget that it is canonical.
+        # SciPy's constructor would read a memory-mapped matrix and drop its canonical flag.
         is_csr = isinstance(X, sparse.csr_array) and X.dtype == np.float64
         csr = canonical_csr(X if is_csr else sparse.csr_array(cast(Any, X), dtype=np.float64))
         check_finite(csr.data)
@@ -268,7 +268,7 @@ def _from_frame(frame: pd.DataFrame, nominal: Collection[str], source: str) -> F
 def check_finite(values: Floats) -> None:
     """Raise a ValueError if there are NaN or infinite values."""
     with np.errstate(over="ignore", invalid="ignore"):
-        # If the sum is finite, so are its terms, and no array of answers is needed.
+        # A finite sum has finite terms, and its test needs no boolean array.
         finite = np.isfinite(values.sum()) or np.isfinite(values).all()
     if not finite:
         raise ValueError("X contains NaN or infinite values: impute them or drop those rows first")

@@ -49,11 +49,10 @@ def download(entry: CatalogueEntry) -> Dataset:
 
 
 def _require_answer() -> None:
-    """Raise ``OSError`` unless OpenML answers anything within a few seconds.
+    """Raise ``OSError`` unless OpenML answers within a few seconds.
 
-    scikit-learn waits for a connection as long as the system does: minutes behind a firewall that
-    drops packets. A name that is being looked up knows no timeout at all, hence a thread, which is
-    left behind.
+    scikit-learn waits as long as the system does: for minutes behind a firewall that drops packets.
+    The lookup of a host name has no timeout at all, so it runs in a thread that may be abandoned.
     """
     failures: list[OSError] = []
 
@@ -77,7 +76,7 @@ def _require_answer() -> None:
 def _fetch(wanted: dict[str, Any]) -> Any:
     from sklearn.datasets import fetch_openml
 
-    # It warns about retries and about versions; neither helps someone who asked for a name.
+    # scikit-learn warns about retries and versions; neither helps a user who gave a name.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return fetch_openml(

@@ -173,6 +173,6 @@ def _linear_chain(
 ) -> _LinearChain:
     n_labels = len(order)
     weights = rng.normal(scale=signal / np.sqrt(n_features), size=(n_labels, n_features))
-    # Centred: a label whose parents are positive half of the time has log-odds around zero.
+    # The log-odds of a label are around zero if its parents are positive half of the time.
     bias = rng.normal(scale=0.5, size=n_labels) - effects.sum(axis=1) / 2
     return _LinearChain(weights, bias, effects, order)

@@ -139,7 +139,7 @@ def _check_lengths(text: bytes, separator: str, n_columns: int, source: str) -> 
 
 
 def _check_separator(text: bytes, separator: str, source: str) -> None:
-    """Raise ValueError if the first two lines have one value, and several by another separator."""
+    """Raise ValueError if the first two lines have several values only by another separator."""
     for other, advice in _OTHERS.items():
         if other == separator:
             continue
@@ -187,7 +187,7 @@ _NO_NAMES = (
 
 
 def _looks_like_a_row(names: Sequence[str]) -> bool:
-    """Whether all are numbers, other than the column numbers that pandas writes as names."""
+    """Whether all names are numbers, but not the column numbers that pandas writes as names."""
     counts = ([str(k + start) for k in range(len(names))] for start in (0, 1))
     return all(parse_number(name) is not None for name in names) and list(names) not in counts
 
@@ -205,7 +205,7 @@ def _parquet_table(path: FilePath, limits: Limits) -> pd.DataFrame:
         content = io.BytesIO(read_bytes(path, limits))
         schema = parquet.read_schema(content)
         texts = [field.name for field in schema if _is_text(field.type)]
-        # Values that are repeated take no space in the file.
+        # Repeated values take no space in the file.
         file = parquet.ParquetFile(content, read_dictionary=texts)
         size = file.metadata.num_rows, file.metadata.num_columns
         limits.check_matrix(*size, "rows × columns", source)
@@ -227,7 +227,7 @@ def _is_text(arrow_type: Any) -> bool:
 
 
 def _text_bytes(table: Any, name: str) -> int:
-    """Return how many bytes a column of texts takes where each row has its own copy."""
+    """Return the bytes that a column of texts takes if each row has its own copy."""
     from pyarrow import compute
 
     chunks = table.column(name).chunks
