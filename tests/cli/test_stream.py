@@ -16,7 +16,8 @@ from labelweave import BayesianOnlineClassifier, load, persistence
 from labelweave._common.files import locked
 from labelweave.cli.app import app
 from tests.common.test_files import Steps
-from tests.online.test_stream import make_text, same_posterior
+from tests.online.make import same
+from tests.online.test_stream import make_text
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_a_model_that_predicts_and_is_measured(run, rows, tmp_path):
     data = load(rows)
     fitted = persistence.load_model(model)
     by_hand = BayesianOnlineClassifier().partial_fit(data.X, data.Y)
-    same_posterior(fitted.state_, by_hand.state_)
+    same(fitted.state_, by_hand.state_)
     predicted = run("predict", model, rows)
     assert predicted.stdout.splitlines()[0] == "l0,l1,l2,l3,l4"
     measured = run("evaluate", model, rows, "--metrics", "f1_micro")
@@ -197,7 +198,7 @@ def test_killed_commands(tmp_path):
     whole, killed = (
         persistence.load_model(tmp_path / f"{name}.skops") for name in ("whole", "killed")
     )
-    same_posterior(whole.state_, killed.state_)
+    same(whole.state_, killed.state_)
     assert list(whole.label_names_in_) == list(killed.label_names_in_)
     assert not checkpoint.exists()
 

@@ -29,7 +29,7 @@ from labelweave import (
 from labelweave.decision import MajorityVote
 from labelweave.decision.rules import ThresholdRule
 from labelweave.distributed import predict, predict_proba
-from labelweave.distributed.prediction import thresholds
+from labelweave.distributed.prediction import RowBlocks, thresholds_of_blocks
 
 DECISIONS = ("cmn", "lcard", "expected_f", "expected_auc", "sample", "fixed", "hamming", "subset")
 MODELS = {
@@ -102,6 +102,14 @@ def test_what_the_model_predicts(name, decision):
 )
 def test_chunks_do_not_matter(name, decision, ends):
     check_chunks(name, decision, ends)
+
+
+def thresholds(model, X):
+    """Return the thresholds that `predict` applies to the rows of X, (L,), not yet computed."""
+    chosen = thresholds_of_blocks(
+        model.threshold_rule(), RowBlocks.of(X), dask.delayed(model), model.n_labels_
+    )
+    return dask.delayed(np.asarray)(chosen)
 
 
 @pytest.mark.parametrize("vote", [MajorityVote(), MajorityVote.preset("published")])
@@ -296,8 +304,6 @@ def test_wrong_input():
         for function in (predict, predict_proba):
             with pytest.raises(error, match=message):
                 function(wrong, table)
-    with pytest.raises(ValueError, match="decides row by row, without thresholds"):
-        thresholds(fitted("BR").set_params(decision="subset"), rows)
 
 
 @pytest.mark.slow

@@ -161,7 +161,9 @@ def test_quality_and_malformed_lines(tmp_path):
     assert (learner.n_rows, learner.n_bad) == (300, 1)
     assert "part-3.svm:1" in learner.complaint
     assert 0 < learner.quality.micro() < 1
-    assert learner.quality.true.sum() < Y.sum()  # the first batch of a partition is not predicted
+    assert (
+        learner.quality.counts[1].sum() < Y.sum()
+    )  # the first batch of a partition is not predicted
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def online(rng: random.Random, folder: Path) -> None:
         X = draw.choice(EXTREMES, size=(6, 4))
         state.update(X, draw.integers(-1, 2, size=(6, 5)), rng.choice([1, 2]))
         assert not np.isnan(state.probabilities(X)).any()
-    arrays = state.to_arrays()[0]
+    arrays = state.to_arrays()
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 

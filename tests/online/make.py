@@ -28,8 +28,8 @@ def varied(model, **values):
 
 def same(a, b):
     """Assert that two states are equal to the last bit."""
-    (left, left_model), (right, right_model) = a.to_arrays(), b.to_arrays()
-    assert left_model == right_model
+    left, right = a.to_arrays(), b.to_arrays()
+    assert a.model == b.model
     assert left.keys() == right.keys()
     for name in left:
         np.testing.assert_array_equal(left[name], right[name], err_msg=name)

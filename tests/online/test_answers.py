@@ -40,7 +40,7 @@ def test_probabilities_are_the_probit_formula(learned, kind):
     variance = rows**2 @ state.variance.astype(np.float64) + state.offset_variance
     variance += state.bias_variance
     np.testing.assert_allclose(
-        state.posterior_probabilities(X), ndtr(mean / np.sqrt(variance)), atol=1e-5
+        state.noise_free(X).probabilities(), ndtr(mean / np.sqrt(variance)), atol=1e-5
     )
 
 
@@ -50,7 +50,9 @@ def test_drawn_models_follow_the_posterior(learned, kind):
     state, X = learned
     above = state.sample_labels(X[:40], 4000, seed=3)
     assert above.dtype == np.bool_
-    np.testing.assert_allclose(above.mean(axis=0), state.posterior_probabilities(X[:40]), atol=0.04)
+    np.testing.assert_allclose(
+        above.mean(axis=0), state.noise_free(X[:40]).probabilities(), atol=0.04
+    )
 
 
 @each
@@ -86,7 +88,7 @@ def test_no_rows_no_answers():
 @each
 def test_arrays_and_back(learned, kind):
     state, X = learned
-    again = OnlineState.from_arrays(*state.to_arrays())
+    again = OnlineState.from_arrays(state.to_arrays(), state.model.as_dict())
     same(state, again)
     for model in (state, again):
         model.grow(n_labels=21)

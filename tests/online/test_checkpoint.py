@@ -72,8 +72,9 @@ REAL = ["bias_mean", "bias_variance", "row_lengths", "calibration"]
         *(with_array(name, lambda a: -1 - a) for name in ("row_lengths", "calibration")),
         *(with_array("row_lengths", lambda a, n=n: a * [n, 1 - n]) for n in (0, 1)),
         with_array("observed", lambda a: a + 10**9),
-        with_array("quality_found", lambda a: a + 10**9),
-        with_array("quality_given", lambda a: a.astype(np.float64)),
+        with_array("quality", lambda a: a + np.array([[10**9], [0], [0]])),
+        with_array("quality", lambda a: a.astype(np.float64)),
+        with_array("quality", lambda a: a[:2]),
     ],
 )
 def test_forged_checkpoints(run, forgery):

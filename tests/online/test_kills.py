@@ -10,7 +10,8 @@ import pytest
 from labelweave.data.row_text import RowStream
 from labelweave.models.online import StreamLearner
 from labelweave.models.online.stream import Checkpoint
-from tests.online.test_stream import make_text, same_posterior
+from tests.online.make import same
+from tests.online.test_stream import make_text
 
 KILLS = 10
 EVERY = 300
@@ -56,7 +57,7 @@ def test_killed_ten_times(tmp_path, processes):
         assert reached < whole.n_rows, "the run was over before it was killed often enough"
     last = learn(rows, checkpoint)
     assert last.n_resumed == reached
-    same_posterior(last.state, whole.state)
+    same(last.state, whole.state)
     assert last.label_names == whole.label_names
     assert last.quality.macro() == whole.quality.macro()
 

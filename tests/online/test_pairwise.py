@@ -85,7 +85,7 @@ def test_batches_growth_and_checkpoints(likelihood, forgetting):
     parts.grow(30, 5)
     for first in range(0, 80, 37):
         parts.update(X[first : first + 37].toarray(), Y[first : first + 37])
-        parts = OnlineState.from_arrays(*parts.to_arrays())
+        parts = OnlineState.from_arrays(parts.to_arrays(), parts.model.as_dict())
     same(whole, parts)
     merged = merge_states([whole, parts])
     assert merged.n_rows == 160

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from labelweave.models.online.evidence import merge_states
 from labelweave.models.online.partitions import (
-    Others,
     calibrate,
     cavity,
     damped,
@@ -182,7 +181,7 @@ def test_a_further_round_begins_from_what_the_others_know():
     first = learn_partition((X[:60], Y[:60]), model).site
     second = learn_partition((X[60:], Y[60:]), model).site
     posterior, labels = posterior_of([first, second], model, 12)
-    again = learn_partition((X[60:], Y[60:]), model, Others(posterior, labels, second)).site
+    again = learn_partition((X[60:], Y[60:]), model, (posterior, labels), second).site
     both, _ = posterior_of([first, again], model, 12)
     whole = OnlineState(12, 3, model=model)
     whole.update(X, Y)
@@ -197,7 +196,7 @@ def test_a_part_that_changed_between_rounds_is_refused():
     changed = X.toarray()
     changed[:, 3:9] = 0
     with pytest.raises(ValueError, match="has changed since the round before"):
-        learn_partition((changed, Y), model, Others(posterior, labels, site))
+        learn_partition((changed, Y), model, (posterior, labels), site)
 
 
 def test_rows_that_other_parts_predict_calibrate_the_posterior():

@@ -106,7 +106,7 @@ def test_later_rows_help_to_label_earlier_ones():
     right = [
         np.mean(
             [
-                ((s.posterior_probabilities(X) > 0.5) == Y).mean()
+                ((s.noise_free(X).probabilities() > 0.5) == Y).mean()
                 for s, (X, Y) in zip(of, rows, strict=True)
             ][:4]
         )

@@ -12,6 +12,7 @@ from labelweave.data.row_text import RowStream
 from labelweave.models.online import StreamLearner
 from labelweave.models.online.state import OnlineState
 from labelweave.models.online.stream import Checkpoint, LabelColumns, PrequentialF1
+from tests.online.make import same
 
 LINES = {"batch_lines": 7, "checkpoint_every": 20}
 VARIANTS = [BayesianOnlineClassifier(), BayesianOnlineClassifier(coupled=False, forgetting=0.01)]
@@ -32,14 +33,6 @@ def make_text(n=120, L=5, D=12, seed=0, header=False):
     return (f"{n} {D} {L}\n" if header else "") + "".join(lines)
 
 
-def same_posterior(a, b):
-    (arrays, model), (others, other_model) = a.to_arrays(), b.to_arrays()
-    assert model == other_model
-    assert arrays.keys() == others.keys()
-    for name in arrays:
-        np.testing.assert_array_equal(arrays[name], others[name], err_msg=name)
-
-
 def learned(text, model=None, stream=None, **options):
     learner = StreamLearner(
         RowStream(io.BytesIO(text.encode()), **(stream or {})), model, **options
@@ -55,7 +48,7 @@ def test_batches_do_not_matter(variant, header):
     one_by_one = learned(text, variant, batch_lines=1)
     for batch_lines, n_threads in ((7, 2), (50, 1), (1000, 2)):
         other = learned(text, variant, batch_lines=batch_lines, n_threads=n_threads)
-        same_posterior(one_by_one.state, other.state)
+        same(one_by_one.state, other.state)
         assert other.label_names == one_by_one.label_names
 
 
@@ -68,7 +61,7 @@ def test_a_stream_is_the_same_as_the_rows_in_memory(tmp_path):
     state = OnlineState(data.n_features, data.n_labels)
     state.update(data.X, data.Y)
     learner = learned(text)
-    same_posterior(learner.state, state)
+    same(learner.state, state)
     assert learner.label_names == data.label_names
 
 
@@ -82,7 +75,7 @@ def test_unlabelled_rows_before_the_first_label_tell_nothing():
     text = "1:1\n 2:1\n" + make_text()
     for batch_lines in (1, 3, 1000):
         other = learned(text, batch_lines=batch_lines)
-        same_posterior(other.state, learned(make_text()).state)
+        same(other.state, learned(make_text()).state)
         assert other.n_rows == 122
 
 
@@ -125,7 +118,7 @@ def test_stopped_and_resumed(tmp_path_factory, stops, variant, passes, header):
     path.write_text(make_text(header=header))
     plain, _ = run_with_stops(path, None, [], variant, passes=passes)
     resumed, begun = run_with_stops(path, checkpoint, stops, variant, passes=passes)
-    same_posterior(plain.state, resumed.state)
+    same(plain.state, resumed.state)
     assert resumed.label_names == plain.label_names
     assert (resumed.n_rows, resumed.n_bad) == (plain.n_rows, plain.n_bad)
     assert resumed.quality.macro() == plain.quality.macro()
@@ -145,7 +138,7 @@ def test_resuming_a_stream_that_is_read_only_once(tmp_path):
     again = StreamLearner(RowStream(io.BytesIO(text)), **kept)
     again.run()
     assert again.n_resumed > 0
-    same_posterior(again.state, plain.state)
+    same(again.state, plain.state)
     other = StreamLearner(RowStream(io.BytesIO(text.replace(b":", b":0", 1))), **kept)
     with pytest.raises(ValueError, match="lines differ"):
         other.run()
@@ -194,7 +187,7 @@ def test_a_file_that_has_grown_is_gone_on_with(tmp_path):
         learner = StreamLearner(rows, checkpoint=checkpoint, **LINES)
         learner.run()
     assert learner.n_resumed > 0
-    same_posterior(learner.state, learned(longer).state)
+    same(learner.state, learned(longer).state)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04broken"])
@@ -230,7 +223,7 @@ def test_bad_lines_are_counted_and_do_no_harm():
     learner = learned(broken, stream={"skip_bad": True})
     assert learner.n_bad == 2
     assert learner.complaint.startswith("standard input:51:5")
-    same_posterior(learner.state, learned("".join(lines)).state)
+    same(learner.state, learned("".join(lines)).state)
 
 
 def test_prequential_figures_are_of_predictions_made_before():
@@ -251,7 +244,7 @@ def test_prequential_figures_are_of_predictions_made_before():
     assert learner.quality.micro() > 0.5
     silent = learned(text, score=False)
     assert np.isnan(silent.quality.macro())
-    same_posterior(silent.state, state)
+    same(silent.state, state)
 
 
 @given(st.integers(0, 1000), st.integers(1, 5))
@@ -308,8 +301,8 @@ def test_a_batch_that_is_refused_leaves_the_learner_as_it_was():
     with pytest.raises(ValueError, match="exactly one label in every row"):
         learner.run()
     assert (learner.n_rows, learner.label_names) == (2, ("0", "1"))
-    assert learner.state.sizes == (2, 2)
-    same_posterior(learner.state, learned("0 1:1\n1 2:1\n", model=model).state)
+    assert (learner.state.n_features, learner.state.n_labels) == (2, 2)
+    same(learner.state, learned("0 1:1\n1 2:1\n", model=model).state)
 
 
 def test_rows_are_checked_before_any_is_learned():

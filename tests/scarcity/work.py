@@ -35,7 +35,7 @@ def online(coupled: bool, forgetting: float) -> list[np.ndarray]:
     state = OnlineState(20, 200, model=settings)
     for begin in range(0, 300, 60):  # enough calls for threads to be tried
         state.update(X[begin : begin + 60], MANY[begin : begin + 60], THREADS)
-    return list(state.to_arrays()[0].values())
+    return list(state.to_arrays().values())
 
 
 def predictions() -> list[np.ndarray]:

@@ -32,15 +32,10 @@ class WorkerMismatchError(RuntimeError):
 
 
 class DaskEngine:
-    """The workers of a dask cluster as an engine.
+    """The workers of a dask cluster as an engine; the client is not closed by it.
 
     The scheduler keeps all it needs to compute shared values and calls again: a lost worker costs
     its own calls only.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Connected to the cluster; not closed by the engine.
     """
 
     def __init__(self, client: Client) -> None:
@@ -51,7 +46,6 @@ class DaskEngine:
 
     @property
     def n_workers(self) -> int:
-        """Number of threads of all workers."""
         return max(1, int(sum(self.client.nthreads().values())))
 
     def share(self, value: Any) -> Future[Any]:
@@ -60,7 +54,6 @@ class DaskEngine:
         return self._submit(_same, value, pure=True)
 
     def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
-        """Run the calls on the workers."""
         suspects = []
         for number, result in self._run_together(calls, range(len(calls))):
             if isinstance(result, KilledWorker):

@@ -28,10 +28,10 @@ def fit(
 ) -> Model:
     """Fit a model, its logistic regressions in blocks on the workers of a cluster.
 
-    Given Y, the conditionals of labels are independent of each other: those of binary relevance,
-    chains, ensembles, trees and mixtures, and the fits that choose their penalties, orders and
-    structures. The model is the same, to the last bit, as ``model.fit(X, Y)`` here. X and Y are
-    sent to each worker once; what takes less than about a tenth of a second is done here.
+    The conditionals of labels are fitted apart from each other, and so are the fits that choose
+    penalties, orders and structures. The model is the same, to the last bit, as ``model.fit(X, Y)``
+    gives here. X and Y are sent to each worker once; work of less than about a tenth of a second is
+    done here.
 
     Parameters
     ----------
@@ -57,8 +57,7 @@ def fit(
     Examples
     --------
     >>> from distributed import Client
-    >>> from labelweave import BinaryRelevance
-    >>> from labelweave import load
+    >>> from labelweave import BinaryRelevance, load
     >>> from labelweave.distributed import fit
     >>> data = load("emotions")
     >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
@@ -93,12 +92,12 @@ def fit_stream(
     Parameters
     ----------
     model : BayesianOnlineClassifier
-        The model; its `passes` do not matter here.
+        Its `passes` do not matter here.
     partitions : sequence of path, pair of arrays or Future
         Files that the workers can open, as `RowStream` reads them; or (X, Y) in memory; or futures
         of such pairs. A worker holds one partition in memory at a time.
     client : distributed.Client or Engine
-        Where to learn.
+        See `connect`.
     rounds : int, default=1
         How often to learn from every partition.
     checkpoint : path, optional
@@ -118,10 +117,9 @@ def fit_stream(
 
     Examples
     --------
-    >>> from labelweave import load
+    >>> from labelweave import BayesianOnlineClassifier, load
     >>> from labelweave._common.engine import JoblibEngine
     >>> from labelweave.distributed import fit_stream
-    >>> from labelweave import BayesianOnlineClassifier
     >>> data = load("emotions")
     >>> halves = [(data.X[half], data.Y[half]) for half in (slice(0, 300), slice(300, 593))]
     >>> model = fit_stream(BayesianOnlineClassifier(), halves, client=JoblibEngine(), rounds=2)

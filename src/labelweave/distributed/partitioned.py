@@ -1,4 +1,4 @@
-"""A Bayesian online learner whose rows come in partitions, each learned by a worker.
+"""Bayesian online learning from partitions of the rows, each learned by a worker.
 
 The evidence of every partition is kept in a file, from which a run that was stopped goes on.
 """
@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from labelweave._common.files import damage_named, replacing
 from labelweave.data.files import Limits
 from labelweave.models.online.partitions import (
     LearnedPartition,
-    Others,
     PartitionSummary,
     RowSample,
     Site,
@@ -64,13 +64,12 @@ class PartitionFiles:
                 new.write(text.encode())
 
     def save(self, round_number: int, partition: int, learned: LearnedPartition) -> None:
-        """Keep the evidence of a partition in a round."""
         path = self._path(round_number, partition)
         path.parent.mkdir(exist_ok=True)
         site = learned.site
         arrays = {name: getattr(site, name) for name in _SITE_ARRAYS}
         arrays |= {f"count_{name}": array for name, array in site.counts.items()}
-        arrays |= {f"quality_{name}": array for name, array in learned.quality.to_arrays().items()}
+        arrays["quality"] = learned.quality.counts
         X = learned.sample.X
         arrays |= {"X": X.data, "columns": X.indices, "starts": X.indptr, "Y": learned.sample.Y}
         facts = {
@@ -93,11 +92,9 @@ class PartitionFiles:
         return max((int(number) for number in rounds if number.isdigit()), default=0)
 
     def forget(self, round_number: int) -> None:
-        """Remove a round that no later one needs."""
         shutil.rmtree(self.folder / f"round-{round_number}", ignore_errors=True)
 
     def remove(self) -> None:
-        """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _path(self, round_number: int, partition: int) -> Path:
@@ -108,7 +105,7 @@ def _read(path: Path) -> LearnedPartition:
     saved = Checkpoint.load(path)
     with damage_named(path):
         facts, arrays = saved.facts, dict(saved.arrays)
-        quality = {name: arrays.pop(f"quality_{name}") for name in PrequentialF1().to_arrays()}
+        quality = PrequentialF1.of(arrays.pop("quality"))
         known = {name: arrays.pop(name) for name in _SITE_ARRAYS}
         Y = arrays.pop("Y")
         rows = tuple(arrays.pop(name) for name in ("X", "columns", "starts"))
@@ -118,8 +115,7 @@ def _read(path: Path) -> LearnedPartition:
             labels=tuple(facts["labels"]), row_length=facts["row_length"], counts=counts, **known
         )
         summary = PartitionSummary(**facts["summary"])
-        sample = RowSample(X, Y)
-        return LearnedPartition(site, PrequentialF1.from_arrays(quality), summary, sample)
+        return LearnedPartition(site, quality, summary, RowSample(X, Y))
 
 
 # Rows of all partitions together by which the posterior is calibrated.
@@ -129,38 +125,9 @@ _SAMPLED = 4096
 class PartitionedLearner:
     """A Bayesian online learner whose rows come in partitions, learned by the workers of an engine.
 
-    Parameters
-    ----------
-    partitions, rounds, options
-        As in `fit_stream`.
-    model : ProbitModel
-        The likelihood and the priors.
-    engine : Engine
-        Where to learn.
-    batch_rows : int, default=1000
-        Rows that a worker predicts and learns from at a time.
-    score : bool, default=True
-        Whether to predict each batch of the first round before learning from it.
-    limits : Limits, optional
-        How much memory a posterior may take.
-    checkpoint : path, optional
-        A folder for the evidence of partitions. If it exists, the run goes on from it.
-
-    Attributes
-    ----------
-    state : OnlineState
-        The posterior.
-    label_names : tuple of str or None
-        Names of the labels, if they came from text.
-    quality : PrequentialF1
-        The F1 of the predictions in partitions that each began from nothing.
-    n_rows, n_bad, n_resumed : int
-        Rows of all partitions, malformed lines left out, rows of partitions that were not learned
-        again because the checkpoint had them.
-    complaint : str
-        The error in the first malformed line.
-    round, n_done : int
-        The round that is going on, and how many of its partitions are learned.
+    The parameters are those of `fit_stream`, and some of `StreamLearner`: a worker predicts (only
+    in the first round, and if `score`) and learns from `batch_rows` rows at a time. The posterior
+    is the `state`.
     """
 
     def __init__(
@@ -197,7 +164,6 @@ class PartitionedLearner:
         self._begin_round()
 
     def run(self, progress: Callable[[PartitionedLearner], None] | None = None) -> None:
-        """Learn all rounds that are left."""
         self._resume()
         while True:
             self._learn_round(progress)
@@ -211,7 +177,6 @@ class PartitionedLearner:
             calibrate(self.state, self._labels, self._in_order())
 
     def remove_checkpoint(self) -> None:
-        """Remove the checkpoint, once the model is safe."""
         if self._files is not None:
             self._files.remove()
 
@@ -244,28 +209,22 @@ class PartitionedLearner:
 
     def _call(self, number: int, shared: Any) -> Call:
         own = self._before[number].site if self._before else None
-        arguments = (
-            self.partitions[number],
-            self.model,
-            shared,
-            own,
-            {
-                "options": self.options,
-                "batch_rows": self.batch_rows,
-                "score": self.score and self.round == 1,
-                "n_sampled": -(-_SAMPLED // len(self.partitions)),
-                "limits": self.limits,
-            },
+        source = self.partitions[number]
+        learn = partial(
+            learn_partition,
+            options=self.options,
+            batch_rows=self.batch_rows,
+            score=self.score and self.round == 1,
+            n_sampled=-(-_SAMPLED // len(self.partitions)),
+            limits=self.limits,
         )
-        return Call(_name(self.partitions[number], number), _learn, arguments)
+        return Call(_name(source, number), learn, (source, self.model, shared, own))
 
     def _keep(self, number: int, learned: LearnedPartition) -> None:
         if self._before:  # rows are predicted in the first round only
             before = self._before[number]
-            site = damped(
-                *(before.site, learned.site, self._known_to, len(self.partitions)),
-                coupled=self.model.coupled,
-            )
+            n_parts, coupled = len(self.partitions), self.model.coupled
+            site = damped(before.site, learned.site, self._known_to, n_parts, coupled=coupled)
             learned = learned._replace(site=site, quality=before.quality)
         if self._files is not None:
             self._files.save(self.round, number, learned)
@@ -337,12 +296,10 @@ class PartitionedLearner:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the partitions that were learned."""
         return sum(part.summary.n_rows for part in self._learned.values())
 
     @property
     def n_bad(self) -> int:
-        """Malformed lines left out."""
         return sum(part.summary.n_bad for part in self._learned.values())
 
     @property
@@ -353,20 +310,7 @@ class PartitionedLearner:
     @property
     def quality(self) -> PrequentialF1:
         """The F1 of the predictions in partitions that each began from nothing."""
-        parts = [(part.site.labels, part.quality) for part in self._in_order()]
-        return PrequentialF1.sum(parts)
-
-
-def _learn(
-    source: Any,
-    model: ProbitModel,
-    posterior: tuple[OnlineState, tuple[int, ...]] | None,
-    own: Site | None,
-    options: Mapping[str, Any],
-) -> LearnedPartition:
-    """Learn a partition on a worker."""
-    others = None if posterior is None or own is None else Others(*posterior, own)
-    return learn_partition(source, model, others, **options)
+        return PrequentialF1.sum([(part.site.labels, part.quality) for part in self._in_order()])
 
 
 def _source(partition: Any) -> Any:

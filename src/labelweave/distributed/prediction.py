@@ -1,11 +1,10 @@
 """Prediction on dask arrays and data frames: lazy, block by block, with rules for all rows.
 
 Inside, X is a dask array with one block for each chunk or partition (`RowBlocks`), whatever the
-user's blocks are: NumPy arrays, sparse matrices, pandas data frames. Decisions row by row take one
-pass over the blocks. Rules for whole test sets take passes of their own, as a graph, which find the
-thresholds of all rows to the last bit: rules that go label by label see the scores of a group of
-labels together, counts of sampled labellings are added up, and a common threshold is found by a
-histogram of all scores and the scores of one of its bins.
+user's blocks are: NumPy arrays, sparse matrices, pandas data frames. Rules for whole test sets take
+passes of their own over the blocks, as a graph: rules that go label by label see the scores of a
+group of labels together, counts of sampled labellings are added up, and a common threshold is found
+by a histogram of all scores and the scores of one of its bins.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import getitem
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import dask.array as da
@@ -51,8 +51,8 @@ def predict(model: Any, X: Any) -> Any:
     """Return the labels of the rows of a dask array or data frame, as ``model.predict`` would.
 
     Nothing is computed before the result is. Decisions row by row take one pass over X. A rule for
-    whole test sets takes all rows of X as one: further passes, each of which reads X and computes
-    the scores again, find the thresholds of all rows, to the last bit.
+    whole test sets takes all rows of X as one test set: further passes, each of which reads X and
+    computes the scores again, find the thresholds of all rows, to the last bit.
 
     Parameters
     ----------
@@ -85,9 +85,8 @@ def predict(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave import load
+    >>> from labelweave import BinaryRelevance, load
     >>> from labelweave.distributed import predict
-    >>> from labelweave import BinaryRelevance
     >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01, decision="cmn").fit(data.X, data.Y)
     >>> X = da.from_array(data.X, chunks=(100, -1))
@@ -113,9 +112,7 @@ def predict_proba(model: Any, X: Any) -> Any:
 
     Parameters
     ----------
-    model : fitted estimator
-        As in `predict`.
-    X : dask array or data frame
+    model, X
         As in `predict`.
 
     Returns
@@ -126,9 +123,8 @@ def predict_proba(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> import dask.array as da
-    >>> from labelweave import load
+    >>> from labelweave import BinaryRelevance, load
     >>> from labelweave.distributed import predict_proba
-    >>> from labelweave import BinaryRelevance
     >>> data = load("emotions")
     >>> model = BinaryRelevance(C=0.01).fit(data.X, data.Y)
     >>> predict_proba(model, da.from_array(data.X, chunks=(100, -1))).mean(axis=0).compute().shape
@@ -140,20 +136,6 @@ def predict_proba(model: Any, X: Any) -> Any:
     no_rows = encoding.probabilities(np.empty((0, classifier.n_labels_)))
     names = encoding.classes.tolist() if encoding.single else _label_names(classifier)
     return rows.map_to_rows(_predict_proba, no_rows, names, model=_sent(model))
-
-
-def thresholds(model: Any, X: Any) -> da.Array:
-    """Return the thresholds that `predict` applies to the rows of X, (L,), as a dask array."""
-    classifier, rows = _checked(model, X)
-    rule = classifier.threshold_rule()
-    if rule is None:
-        raise ValueError(
-            f"{type(classifier).__name__} decides row by row, without thresholds: set its decision "
-            "to a rule for whole test sets, such as 'cmn'"
-        )
-    chosen = thresholds_of_blocks(rule, rows, _sent(model), classifier.n_labels_)
-    plain = delayed(np.asarray)(chosen)  # of `Probabilities`, the probabilities
-    return da.from_delayed(plain, shape=(classifier.n_labels_,), dtype=np.float64)
 
 
 def _checked(model: Any, X: Any) -> tuple[Estimator, RowBlocks]:
@@ -222,6 +204,10 @@ def _scored(block: Any, model: Any) -> ScoredRows:
     return found.model.scored(found.X)  # type: ignore[no-any-return]
 
 
+def _of_scores(function: Callable[..., Any], block: Any, model: Any, **arguments: Any) -> Any:
+    return function(_scored(block, model).scores, **arguments)
+
+
 @dataclass(frozen=True)
 class RowBlocks:
     """The rows of X in blocks, each with all columns."""
@@ -234,7 +220,6 @@ class RowBlocks:
 
     @classmethod
     def of(cls, X: Any) -> RowBlocks:
-        """Return the blocks of a dask array or data frame."""
         if isinstance(X, da.Array):
             return cls._of_array(X)
         if hasattr(X, "to_dask_array") and hasattr(X, "columns"):
@@ -273,7 +258,6 @@ class RowBlocks:
 
     @property
     def n_blocks(self) -> int:
-        """The number of blocks of rows."""
         return int(self.blocks.numblocks[0])
 
     def after(self, step: Delayed) -> Self:
@@ -364,25 +348,20 @@ def thresholds_of_blocks(
 
 def _by_label(rule: ThresholdRule, rows: RowBlocks, model: Delayed, n_labels: int) -> Delayed:
     groups = np.array_split(np.arange(n_labels), min(n_labels, _LABEL_GROUPS, rows.n_blocks))
-    parts = rows.map_to_objects(partial(_columns, groups=groups), model=model)
+    parts = rows.map_to_objects(partial(_of_scores, partial(_columns, groups)), model=model)
     keys = list(flatten(parts.__dask_keys__()))
     name = f"columns-{tokenize(parts.name, rule)}"
     layer: dict[Any, Any] = {}
     for number, group in enumerate(groups):
         taken = [(name, "part", number, place) for place in range(len(keys))]
-        layer |= {new: (_entry, key, number) for new, key in zip(taken, keys, strict=True)}
+        layer |= {new: (getitem, key, number) for new, key in zip(taken, keys, strict=True)}
         layer[name, number] = (partial(_thresholds_of_columns, rule.for_labels(group)), taken)
     layer[name] = (joined, [(name, number) for number in range(len(groups))])
     return Delayed(name, HighLevelGraph.from_collections(name, layer, dependencies=[parts]))
 
 
-def _columns(block: Any, groups: Sequence[Any], model: Any) -> list[Scores]:
-    scores = _scored(block, model).scores
+def _columns(groups: Sequence[Any], scores: Scores) -> list[Scores]:
     return [scores[:, group] for group in groups]
-
-
-def _entry(parts: Sequence[Scores], number: int) -> Scores:
-    return parts[number]
 
 
 def _thresholds_of_columns(rule: ThresholdRule, parts: Sequence[Scores]) -> Scores:
@@ -397,9 +376,8 @@ def _counted(rule: SampledF, block: Any, model: Any) -> F1Statistics:
 
 
 def _added(parts: Sequence[F1Statistics]) -> F1Statistics:
-    first, *others = parts
-    total = F1Statistics(len(first.beta), first.beta.shape[1], first.grid)
-    for part in (first, *others):
+    total = F1Statistics(*parts[0].beta.shape, parts[0].grid)
+    for part in parts:
         total.add(part)
     return total
 
@@ -420,7 +398,6 @@ class Tally(NamedTuple):
 
     @classmethod
     def merged(cls, parts: Sequence[Tally]) -> Tally:
-        """Return the tally of all parts."""
         values, place = np.unique(np.concatenate([p.values for p in parts]), return_inverse=True)
         counts = np.zeros(len(values), dtype=np.int64)
         np.add.at(counts, place, np.concatenate([p.counts for p in parts]))
@@ -428,20 +405,12 @@ class Tally(NamedTuple):
 
 
 def _by_histogram(share: float, rows: RowBlocks, model: Delayed, n_labels: int) -> Delayed:
-    bins = rows.map_to_objects(_histogram, model=model)
+    bins = rows.map_to_objects(partial(_of_scores, histogram), model=model)
     chosen = delayed(bin_of_rank)(_merged(bins, Tally.merged), share)
     again = rows.after(chosen)
-    near = again.map_to_objects(_near, model=model, chosen=chosen)
+    near = again.map_to_objects(partial(_of_scores, scores_near), model=model, chosen=chosen)
     tally = _merged(near, _merged_near, chosen)
     return delayed(common_threshold)(tally, share, n_labels)
-
-
-def _histogram(block: Any, model: Any) -> Tally:
-    return histogram(_scored(block, model).scores)
-
-
-def _near(block: Any, model: Any, chosen: int | None) -> Tally:
-    return scores_near(_scored(block, model).scores, chosen)
 
 
 def _merged_near(parts: Sequence[Tally], chosen: int | None) -> Tally:
@@ -457,7 +426,6 @@ def bins_of(scores: Floats) -> NDArray[np.int64]:
 
 
 def histogram(scores: Scores) -> Tally:
-    """Return how many of the scores are in each bin."""
     bins, counts = np.unique(bins_of(check_scores(scores)), return_counts=True)
     return Tally(bins, counts)
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labelweave._common.arrays import Floats, Labels, Mask, Positions, is_mapped
-from labelweave._common.matrices import native_matrix, without_empty_columns
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
+from labelweave._common.matrices import is_mapped, native_matrix, without_empty_columns
 from labelweave._core import native
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.spreading import Workers, block_name, current_workers, n_entries

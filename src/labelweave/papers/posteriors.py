@@ -34,7 +34,7 @@ def expected_f1(task: Task, data: Dataset) -> Values:
     """
     train, test = first_rows(*random_split(task, data), task.settings["size"])
     model = _fitted(task, train.X, train.Y)
-    scores = model.state_.posterior_probabilities(test.X)
+    scores = model.state_.noise_free(test.X).probabilities()
     n_samples = task.settings["samples"]
     counts = SampledF(samples=n_samples).statistics(test.n_labels)
     counts.update(scores, model.state_.sample_labels(test.X, n_samples, model.seed_))

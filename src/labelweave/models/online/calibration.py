@@ -61,7 +61,6 @@ class Calibration:
         self.counts = np.zeros((0, 2, N_BINS))
 
     def grow(self, n_labels: int) -> None:
-        """Make room for more labels."""
         added = n_labels - len(self.counts)
         self.counts = np.concatenate([self.counts, np.zeros((added, *self.counts.shape[1:]))])
 
@@ -78,7 +77,6 @@ class Calibration:
             counts[row_cells[row_known]] += 1.0
 
     def fit(self) -> CalibrationMap:
-        """Return the map of every label."""
         start = np.array([PROBIT_SLOPE, 0.0])
         common = _fitted(self.counts.sum(axis=0)[None], _CENTRES, start, _COMMON_SPREAD)[0]
         slope = max(common[0], _SMALLEST_SLOPE)
@@ -100,16 +98,9 @@ class PrequentialRows(NamedTuple):
     rows: Indices
     retained: Floats | None
 
-    @classmethod
-    def none(cls) -> PrequentialRows:
-        """Return no rows."""
-        return cls(np.empty(0, dtype=np.int64), None)
-
     def before(self, row: int) -> PrequentialRows:
-        """Return those of the rows that come before the one of this number."""
         n = np.searchsorted(self.rows, row)
-        retained = None if self.retained is None else self.retained[:n]
-        return PrequentialRows(self.rows[:n], retained)
+        return PrequentialRows(self.rows[:n], None if self.retained is None else self.retained[:n])
 
 
 def prequential_rows(first: int, last: int, forgetting: float) -> PrequentialRows:

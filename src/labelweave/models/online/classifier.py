@@ -85,18 +85,10 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         counts the same evidence again: the posterior becomes overconfident, though predictions may
         improve. Only the first pass calibrates probabilities.
     decision : str, ThresholdRule or callable, default="cmn"
-        The rule or loss that `predict` decides by. Rules for the rows taken together as one test
-        set: "cmn" predicts each label on the share of rows that had it in training (by its
-        probability where that is fewer than two rows), "lcard" as many labels a row as in training,
-        "sample" and "expected_f" choose thresholds that maximise the expected F1, "expected_auc"
-        those that maximise the expected AUC, "fixed" uses 0.5 throughout. Losses, for each row on
-        its own: "hamming" and "subset". See `labelweave.decision`.
-    n_jobs : int, optional
-        Threads that share the labels; -1 uses all cores. Results do not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seeds the order of rows and the models that "sample" draws. None counts as 0.
-    verbose : int, default=0
-        If positive, print how many rows `fit` learned from.
+        The rule or loss that `predict` decides by (see `labelweave.decision`). "cmn" takes the rows
+        together as one test set, and predicts each label on the share of rows that had it in
+        training, or by its probability where that share is fewer than two rows.
+    n_jobs, random_state, verbose : see `Estimator`
 
     Attributes
     ----------
@@ -112,38 +104,28 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
 
     Notes
     -----
-    ``sample_weight`` says how often a row is seen, in whole numbers.
-
-    If `partial_fit` is interrupted in the middle of a batch, the model is that of the rows learned
-    so far; any other failure leaves it as it was.
+    ``sample_weight`` says how often a row is seen, in whole numbers. If `partial_fit` is
+    interrupted in the middle of a batch, the model is that of the rows learned so far; any other
+    failure leaves it as it was.
 
     ``BayesianOnlineClassifier.preset("published")`` has the priors and the noise of the paper, no
     offsets, unscaled rows and no calibration, and decides by
-    ``ClassMassNormalization.preset("published")``, which matches the frequency of every label. A
-    `decision` given beside the preset takes its place: ``preset("published", decision="sample")``.
-    The paper also knows the `label_ratios` of `OnlineSettings`. The defaults differ because they
-    give a better macro F1 with "cmn" on every data set tried, most where labels are hard to
-    predict, and calibrated probabilities; with "sample" and few rows the published values are a
-    little better.
+    ``ClassMassNormalization.preset("published")`` unless a `decision` is given beside the preset.
+    The paper also knows the `label_ratios` of `OnlineSettings`. The defaults give a better macro F1
+    with "cmn" on every data set tried, most where labels are hard to predict, and calibrated
+    probabilities; with "sample" and few rows the published values are a little better.
 
     Examples
     --------
     >>> from sklearn.preprocessing import scale
-    >>> from labelweave import load
-    >>> from labelweave import BayesianOnlineClassifier
+    >>> from labelweave import BayesianOnlineClassifier, load
     >>> data = load("emotions")
     >>> X = scale(data.X)
     >>> model = BayesianOnlineClassifier().fit(X[:400], data.Y[:400])
     >>> model.predict(X[400:]).mean(axis=0).round(2)
     array([0.3 , 0.27, 0.43, 0.23, 0.25, 0.34])
-
-    It learns the same kind of model row by row, from a stream:
-
-    >>> stream = BayesianOnlineClassifier()
-    >>> for i in range(400):
-    ...     stream = stream.partial_fit(X[[i]], data.Y[[i]])
-    >>> stream.state_.n_rows
-    400
+    >>> model.partial_fit(X[400:], data.Y[400:]).state_.n_rows
+    593
     """
 
     likelihood: str = "bias"
@@ -219,13 +201,13 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         if rule is not None and "joint" in rule.needs:
             return super().scored(X)
         rows, threads, state = self._features(X, reset=False), self._n_threads(), self.state_
-        of_drawn_models = rule is not None and "draws" in rule.needs
-        predict = state.posterior_log_odds if of_drawn_models else state.log_odds
 
         def draw(n_samples: int) -> Mask:
             return state.sample_labels(rows, n_samples, self.seed_, threads)
 
-        return ScoredRows(Probabilities(predict(rows, threads)), draw)
+        if rule is not None and "draws" in rule.needs:
+            return ScoredRows(Probabilities(state.noise_free(rows, threads).log_odds()), draw)
+        return ScoredRows(Probabilities(state.log_odds(rows, threads)), draw)
 
     def predict_log_odds(self, X: Any) -> Floats:
         """Return the log-odds of the probabilities of `predict_proba`, (n, L)."""
@@ -280,7 +262,8 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
 
     def _roll_back(self, before: dict[str, Any]) -> None:
         state = before["state_"] if "_is_fitted" in before else None
-        if state is not None and state.sizes != (before["n_features_in_"], before["n_labels_"]):
+        sizes = before.get("n_features_in_"), before.get("n_labels_")
+        if state is not None and (state.n_features, state.n_labels) != sizes:
             # The batch that was interrupted brought features or labels: a posterior cannot shrink,
             # so they stay, and so does what the rows before the interruption taught.
             self._rates = self._training_rates()

@@ -66,19 +66,14 @@ class NaturalParameters(NamedTuple):
         cls, evidence: Sequence[NaturalParameters], common: NaturalParameters
     ) -> NaturalParameters:
         """Return the evidence of several learners, and once the `common` one they began with."""
-        return cls(
-            added([each.precision for each in evidence], common.precision),
-            added([each.precision_mean for each in evidence], common.precision_mean),
-        )
+        return cls(*map(added, zip(*evidence, strict=True), common))
 
     def __sub__(self, other: NaturalParameters) -> NaturalParameters:
-        """Return what is left of the evidence without another."""
         return NaturalParameters(
             self.precision - other.precision, self.precision_mean - other.precision_mean
         )
 
     def moments(self, prior_variance: float) -> Moments:
-        """Return mean and variance of prior and evidence together."""
         precision = np.maximum(
             1 / prior_variance + self.precision, _LEAST_PRECISION / prior_variance
         )
@@ -133,8 +128,7 @@ def merge(
 
     Examples
     --------
-    >>> from labelweave import load
-    >>> from labelweave import BayesianOnlineClassifier
+    >>> from labelweave import BayesianOnlineClassifier, load
     >>> from labelweave.models.online import merge
     >>> data = load("emotions")
     >>> halves = [
@@ -152,45 +146,30 @@ def merge(
     widest = max(together, key=lambda model: model.state_.n_labels)
     longest = max(together, key=lambda model: model.state_.n_features)
     for model in together:
-        _check_same_labels(model, widest)
-        if not _agree(_feature_names(model), _feature_names(longest)):
+        # One-dimensional classes are the two values of one label, else there is a pair per label.
+        same = model.classes_.ndim == widest.classes_.ndim and _agree(model, widest, "classes_")
+        if not same or (model.classes_.ndim == 1 and len(model.classes_) != len(widest.classes_)):
+            raise ValueError("models that are merged must have the same classes")
+        if not _agree(model, widest, "label_names_in_"):
+            raise ValueError("models that are merged must have the same labels")
+        if not _agree(model, longest, "feature_names_in_"):
             raise ValueError("models that are merged must have the same features in the same order")
     merged = type(models[0])(**models[0].get_params(deep=False))
     return merged.adopt(
         merge_states([model.state_ for model in models], None if prior is None else prior.state_),
-        _label_names(widest),
+        getattr(widest, "label_names_in_", None),
         classes=widest.classes_,
-        feature_names=_feature_names(longest),
+        feature_names=getattr(longest, "feature_names_in_", None),
         seed=models[0].seed_,
     )
 
 
-def _check_same_labels(model: BayesianOnlineClassifier, other: BayesianOnlineClassifier) -> None:
-    mine, others = model.classes_, other.classes_
-    # One-dimensional classes are the two values of one label, else there is a pair per label.
-    if (
-        mine.ndim != others.ndim
-        or not _agree(mine, others)
-        or (mine.ndim == 1 and len(mine) != len(others))
-    ):
-        raise ValueError("models that are merged must have the same classes")
-    if not _agree(_label_names(model), _label_names(other)):
-        raise ValueError("models that are merged must have the same labels")
-
-
-def _label_names(model: BayesianOnlineClassifier) -> Any:
-    return getattr(model, "label_names_in_", None)
-
-
-def _feature_names(model: BayesianOnlineClassifier) -> Any:
-    return getattr(model, "feature_names_in_", None)
-
-
-def _agree(part: Any, whole: Any) -> bool:
-    """Whether both are unknown, or `part` is how `whole` begins."""
-    if part is None or whole is None:
-        return part is whole
-    return np.array_equal(part, whole[: len(part)])
+def _agree(part: Any, whole: Any, name: str) -> bool:
+    """Return whether both models lack the attribute, or one's is how the other's begins."""
+    mine, others = getattr(part, name, None), getattr(whole, name, None)
+    if mine is None or others is None:
+        return mine is others
+    return np.array_equal(mine, others[: len(mine)])
 
 
 def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None) -> OnlineState:
@@ -200,10 +179,8 @@ def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None
     model = states[0].model
     if any(state.model != model for state in (*states, *([prior] if prior else []))):
         raise ValueError("models that are merged must have been made with the same parameters")
-    n_features = max(state.n_features for state in states)
-    n_labels = max(state.n_labels for state in states)
     start = OnlineState(model=model) if prior is None else prior.copy()
-    start.grow(max(n_features, start.n_features), max(n_labels, start.n_labels))
+    start.grow(*_widest([*states, start]))
     known = [_grown(state, start) for state in states]
     merged = start.copy()
     merged.set_counts(_merged_counts(known, start))
@@ -242,6 +219,10 @@ def _grown(state: OnlineState, target: OnlineState) -> OnlineState:
     grown = state.copy()
     grown.grow(target.n_features, target.n_labels)
     return grown
+
+
+def _widest(states: Sequence[OnlineState]) -> tuple[int, int]:
+    return max(state.n_features for state in states), max(state.n_labels for state in states)
 
 
 def drifted(state: OnlineState, drift: float) -> OnlineState:
@@ -317,10 +298,8 @@ def smooth(states: Sequence[OnlineState], drift: float) -> list[OnlineState]:
     if any(state.model != states[0].model for state in states):
         raise ValueError("states that are smoothed must have been made with the same parameters")
     smoothed = [state.copy() for state in states]
-    n_features = max(state.n_features for state in states)
-    n_labels = max(state.n_labels for state in states)
     for state in smoothed:
-        state.grow(n_features, n_labels)
+        state.grow(*_widest(states))
     for now, later in zip(smoothed[-2::-1], smoothed[:0:-1], strict=True):
         _learn_from_later(now, later, drift)
     return smoothed

@@ -39,7 +39,6 @@ class WeightPanels:
         self._panels: list[Weights] = []
 
     def grow(self, n_features: int, n_labels: int) -> None:
-        """Make room for more features or labels, which start from the prior."""
         room = len(self._panels[0]) if self._panels else 0
         if n_features > room:
             # The first allocation is exact: if the sizes are known, nothing is wasted.
@@ -71,11 +70,6 @@ class WeightPanels:
             panel[: self.n_features, :, : labels.stop - labels.start]
             for panel, labels in zip(self._panels, panel_slices(self.n_labels), strict=True)
         ]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the weights in use."""
-        return sum(panel.nbytes for panel in self.bound())
 
 
 def panel_bytes(n_features: int, n_labels: int) -> list[int]:
@@ -129,43 +123,39 @@ def check_posterior(arrays: Mapping[str, NDArray[Any]], model: ProbitModel) -> N
     """Raise ValueError unless the arrays describe a posterior: shapes, types and values."""
     n_labels = len(arrays["positives"])
     n_biases = 1 if model.coupled else n_labels
-    n_rows = int(_array(arrays, "n_rows", (), np.int64))
+    n_rows = int(_array(arrays, "n_rows", (), np.int64, most=np.inf))
     for name in ("positives", "observed"):
-        _require_between(_array(arrays, name, (n_labels,), np.int64), 0, n_rows, name)
-    current = _array(arrays, "current", (len(arrays["current"]),), np.int64)
-    if n_rows < 0 or not len(current):
-        raise ValueError("n_rows is negative or there is no constant feature")
-    _require_between(current, 0, n_rows, "current")
+        _array(arrays, name, (n_labels,), np.int64, most=n_rows)
+    n_weights = len(_array(arrays, "current", arrays["current"].shape[:1], np.int64, most=n_rows))
+    if not n_weights:
+        raise ValueError("there is no constant feature")
     _array(arrays, "bias_mean", (n_biases,), np.float64)
-    _require_variance(_array(arrays, "bias_variance", (n_biases,), np.float64), "bias_variance")
+    _array(arrays, "bias_variance", (n_biases,), np.float64, most=np.inf)
     for number, labels in enumerate(panel_slices(n_labels)):
-        name, shape = f"panel_{number}", (len(current), 2, labels.stop - labels.start)
-        _require_variance(_array(arrays, name, shape, np.float32)[:, 1], name)
+        name, shape = f"panel_{number}", (n_weights, 2, labels.stop - labels.start)
+        if (_array(arrays, name, shape, np.float32)[:, 1] < 0).any():
+            raise ValueError(f"{name} has negative variances")
     lengths = _array(arrays, "row_lengths", (2,), np.float64)
     # Features are divided by the mean length, if there are rows with features.
     if not ((lengths > 0).all() or (lengths == 0).all()):
         raise ValueError("row_lengths is no sum of lengths and their number")
-    counts = _array(arrays, "calibration", (n_labels, 2, N_BINS), np.float64)
-    if counts.min(initial=0.0) < 0:
-        raise ValueError("calibration has negative counts")
+    _array(arrays, "calibration", (n_labels, 2, N_BINS), np.float64, most=np.inf)
 
 
 def _array(
-    arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...], dtype: type
+    arrays: Mapping[str, NDArray[Any]],
+    name: str,
+    shape: tuple[int, ...],
+    dtype: type,
+    *,
+    most: float | None = None,
 ) -> NDArray[Any]:
+    """Return an array, checked: its numbers must be finite and, if given, from 0 to `most`."""
     array = arrays[name]
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
         raise ValueError(f"{name} is no {dtype.__name__} array of shape {shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has numbers that are not finite")
+    if most is not None and ((array < 0) | (array > most)).any():
+        raise ValueError(f"{name} has numbers outside 0 to {most}")
     return array
-
-
-def _require_between(values: NDArray[Any], low: int, high: int, name: str) -> None:
-    if values.min(initial=low) < low or values.max(initial=low) > high:
-        raise ValueError(f"{name} has numbers outside {low} to {high}")
-
-
-def _require_variance(values: NDArray[Any], name: str) -> None:
-    if values.min(initial=0.0) < 0:
-        raise ValueError(f"{name} has negative variances")

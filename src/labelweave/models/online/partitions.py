@@ -36,7 +36,13 @@ from labelweave.models.online.evidence import (
 from labelweave.models.online.panels import WeightPanels, Weights, check_room, panel_slices
 from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
-from labelweave.models.online.stream import LabelColumns, PrequentialF1, predict_by_frequency
+from labelweave.models.online.stream import (
+    LabelColumns,
+    PrequentialF1,
+    columns_of,
+    from_first_label,
+    predict_by_frequency,
+)
 
 # Weights that are worked on at a time, so that intermediate results stay in the cache.
 _TOGETHER = 1 << 16
@@ -76,12 +82,8 @@ class Site:
     def of_features(self, chosen: Indices) -> Site:
         """Return the site of some of its features, by their position among them."""
         rows = np.append(0, 1 + chosen)
-        return replace(
-            self,
-            features=self.features[chosen],
-            precision=self.precision[rows],
-            precision_mean=self.precision_mean[rows],
-        )
+        weights = {"precision": self.precision[rows], "precision_mean": self.precision_mean[rows]}
+        return replace(self, features=self.features[chosen], **weights)
 
 
 def site(
@@ -100,15 +102,8 @@ def site(
     if start is not None:
         biases -= bias_parameters(start)
         counts = {name: counts[name] - before for name, before in start.counts().items()}
-    return Site(
-        features,
-        tuple(labels),
-        precision,
-        precision_mean,
-        state.row_length,
-        np.array(biases),
-        counts,
-    )
+    weights = precision, precision_mean
+    return Site(features, tuple(labels), *weights, state.row_length, np.array(biases), counts)
 
 
 def cavity(posterior: OnlineState, labels: Sequence[int], own: Site) -> OnlineState:
@@ -126,10 +121,9 @@ def cavity(posterior: OnlineState, labels: Sequence[int], own: Site) -> OnlineSt
         mine, place = inside(target, columns)
         for rows in tiles(len(of_posterior), columns):
             total = weight_parameters(posterior, number, of_posterior[rows], start.row_length)
-            for part, gained in zip(
-                total, own.parameters(rows, mine, start.row_length), strict=True
-            ):
-                part[:, place] -= gained
+            gained = own.parameters(rows, mine, start.row_length)
+            for moment, difference in zip(total, gained, strict=True):
+                moment[:, place] -= difference
             start.set_weights(number, rows, *total.moments(posterior.settings.prior_variance))
     biases = np.array(bias_parameters(posterior))
     biases[:, slice(None) if model.coupled else target] -= own.biases
@@ -148,24 +142,12 @@ def damped(old: Site, new: Site, known_to: Indices, n_parts: int, *, coupled: bo
     precision_mean[:, target] += (1.0 - share) * before.precision_mean
     biases = new.biases / n_parts
     biases[:, slice(None) if coupled else target] += (1.0 - 1.0 / n_parts) * old.biases
-    return replace(
-        new,
-        precision=precision,
-        precision_mean=precision_mean,
-        biases=biases,
-    )
+    return replace(new, precision=precision, precision_mean=precision_mean, biases=biases)
 
 
 def tiles(n_rows: int, columns: slice) -> Iterator[slice]:
-    """Return all rows in parts that are worked on at a time."""
     step = max(1, _TOGETHER // max(1, columns.stop - columns.start))
     return (slice(first, min(first + step, n_rows)) for first in range(0, n_rows, step))
-
-
-def columns_of(numbers: Sequence[int], among: Sequence[int]) -> Indices:
-    """Return the column of each number."""
-    column = {number: place for place, number in enumerate(among)}
-    return np.array([column[number] for number in numbers], dtype=np.int64)
 
 
 def inside(target: Indices, columns: slice) -> tuple[slice | Indices, slice | Indices]:
@@ -184,14 +166,6 @@ def consistent(counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         "calibration": np.maximum(counts["calibration"], 0.0),
         "row_lengths": lengths if lengths[1] > 0.5 else np.zeros(2),
     }
-
-
-class Others(NamedTuple):
-    """The posterior of all parts and its labels, and the site of the part that is learned again."""
-
-    posterior: OnlineState
-    labels: tuple[int, ...]
-    own: Site
 
 
 @dataclass(frozen=True)
@@ -232,7 +206,8 @@ class RowSample(NamedTuple):
 def learn_partition(
     source: Any,
     model: ProbitModel,
-    others: Others | None = None,
+    others: tuple[OnlineState, tuple[int, ...]] | None = None,
+    own: Site | None = None,
     *,
     options: Mapping[str, Any] | None = None,
     batch_rows: int = 1000,
@@ -240,19 +215,23 @@ def learn_partition(
     n_sampled: int = 0,
     limits: Limits | None = None,
 ) -> LearnedPartition:
-    """Learn from a part of the rows, a file or a pair of arrays, held in memory as a whole."""
-    known = () if others is None else others.labels
+    """Learn from a part of the rows, a file or a pair of arrays, held in memory as a whole.
+
+    A part that is learned again has the posterior of all parts and its labels, in `others`, and its
+    `own` site.
+    """
+    known = () if others is None else others[1]
     limits = limits or Limits()
     X, Y, labels, summary = _read(source, known, options or {}, limits)
     X, features = without_empty_columns(canonical_csr(X))
     check_room(limits, len(features), len(labels), min(batch_rows, len(Y)), str(source))
     start = None
-    if others is None:
+    if others is None or own is None:
         state = OnlineState(len(features), len(labels), model=model)
     else:
-        if labels != known or not np.array_equal(features, others.own.features):
+        if labels != known or not np.array_equal(features, own.features):
             raise ValueError(f"{source} has changed since the round before")
-        start = cavity(others.posterior, others.labels, others.own)
+        start = cavity(*others, own)
         state = start.copy()
     quality = PrequentialF1()
     for first in range(0, len(Y) if labels else 0, batch_rows):
@@ -291,43 +270,34 @@ def _read(
         return X, Y, tuple(range(Y.shape[1])), PartitionSummary(*X.shape)
     with RowStream(source, **options) as stream:
         batches = list(stream.batches(1000))
-        n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
-        columns = LabelColumns(known or range(n_labels))
         declared = stream.header
-    lengths = [np.diff(batch.label_starts) for batch in batches]
-    starts = np.append(0, np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths])))
-    numbers = np.concatenate([np.zeros(0, np.int32), *(batch.labels for batch in batches)])
-    n_rows, n_labels = len(starts) - 1, columns.count_with(numbers)
+        _, n_features, n_labels = declared or (0, 0, stream.options["n_labels"] or 0)
+    labels = np.concatenate([np.zeros(0, np.int32), *(batch.labels for batch in batches)])
+    starts = np.cumsum(np.concatenate([[0], *(np.diff(batch.label_starts) for batch in batches)]))
+    n_rows, columns = len(starts) - 1, LabelColumns(known or range(n_labels))
+    n_labels = columns.count_with(labels)
     limits.check_memory(n_rows * n_labels, f"{n_rows:,} rows × {n_labels:,} labels", source)
-    return _joined(batches, columns, numbers, starts, declared)
-
-
-def _joined(
-    batches: list[RowBatch],
-    columns: LabelColumns,
-    numbers: NDArray[np.int32],
-    starts: Indices,
-    declared: tuple[int, int, int] | None,
-) -> tuple[Any, Labels, tuple[int, ...], PartitionSummary]:
-    """Return X, Y, labels and size of a part that was read in batches."""
     none_known = not columns.numbers
-    columns, Y = columns.read(numbers, starts)
-    n_features = max((batch.X.shape[1] for batch in batches), default=0)
-    parts: list[Any] = [batch.X for batch in batches]
-    for part in parts:
-        part.resize(part.shape[0], n_features)
-    none: Any = sparse.csr_array((0, n_features))
-    X: Any = sparse.vstack(parts, format="csr") if parts else none
+    columns, Y = columns.read(labels, starts)
+    X = _joined(batches, n_features)
     summary = PartitionSummary(
-        len(Y),
-        declared[1] if declared else n_features,
+        n_rows,
+        X.shape[1],
         sum(batch.n_bad for batch in batches),
         next((batch.complaint for batch in batches if batch.complaint), ""),
         declared is not None,
     )
-    # Rows before the first label of all are of no use.
-    begin = int(np.argmax((Y >= 0).any(axis=1))) if none_known and Y.size else 0
-    return X[begin:], Y[begin:], columns.numbers, summary
+    X, Y = from_first_label(X, Y) if none_known else (X, Y)
+    return X, Y, columns.numbers, summary
+
+
+def _joined(batches: Sequence[RowBatch], n_features: int) -> Any:
+    """Return the rows of all batches, with at least so many features."""
+    width = max([n_features, *(batch.X.shape[1] for batch in batches)])
+    parts: list[Any] = [sparse.csr_array((0, width)), *(batch.X for batch in batches)]
+    for part in parts:
+        part.resize(part.shape[0], width)
+    return sparse.vstack(parts, format="csr")
 
 
 class SiteSum:
@@ -348,7 +318,6 @@ class SiteSum:
         self._counts = {name: array.copy() for name, array in OnlineState().counts().items()}
 
     def add(self, site: Site) -> None:
-        """Add the evidence of a part."""
         self._make_room(site)
         target = columns_of(site.labels, self.labels)
         for name, array in site.counts.items():
@@ -361,13 +330,14 @@ class SiteSum:
             return
         # Sums are for features divided by the row length of the first part, whatever its size.
         self._row_length = self._row_length or site.row_length
-        for panel, columns in zip(
-            self._panels.views(), panel_slices(len(self.labels)), strict=True
-        ):
+        panels = zip(self._panels.views(), panel_slices(len(self.labels)), strict=True)
+        for panel, columns in panels:
             mine, place = inside(target, columns)
             for rows in tiles(len(site.precision), columns):
-                gained = site.parameters(rows, mine, self._row_length)
-                _add_to(panel, np.append(0, 1 + site.features)[rows], place, gained)
+                into = np.append(0, 1 + site.features)[rows]
+                into = into if isinstance(place, slice) else into[:, None]
+                for moment, gained in enumerate(site.parameters(rows, mine, self._row_length)):
+                    panel[into, moment, place] += gained
 
     def posterior(self, n_features: int = 0) -> OnlineState:
         """Return the posterior of all parts together, with `n_features` or more features."""
@@ -409,16 +379,5 @@ def posterior_of(
     return total.posterior(n_features), total.labels
 
 
-def _add_to(
-    panel: Weights, rows: Indices, place: slice | Indices, gained: NaturalParameters
-) -> None:
-    for moment, values in enumerate(gained):
-        if isinstance(place, slice):
-            panel[rows, moment, place] += values
-        else:
-            panel[rows[:, None], moment, place] += values
-
-
 def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """Return the array with zeros at its end."""
     return np.concatenate([array, np.zeros((length - len(array), *array.shape[1:]), array.dtype)])

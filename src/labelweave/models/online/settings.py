@@ -79,10 +79,6 @@ class OnlineSettings:
     0.1
     >>> OnlineSettings.preset("published").noise
     0.01
-    >>> OnlineSettings(noise=-1.0)
-    Traceback (most recent call last):
-    ...
-    ValueError: noise must be a number from 0 to 1e+10; got -1.0
     """
 
     margin: float | None = None
@@ -205,7 +201,6 @@ class ProbitModel:
         return skew_of(1 / np.array(self.settings.label_ratios or (), dtype=np.float64))
 
     def native(self) -> native.OnlineSettings:
-        """Return what the kernels read."""
         return _native_settings(self)
 
 

@@ -23,7 +23,6 @@ from labelweave._core import native
 from labelweave.models.online.calibration import (
     Calibration,
     Latent,
-    PrequentialRows,
     categorical_log_odds,
     prequential_rows,
 )
@@ -47,19 +46,8 @@ _WORTH_THREADS = 16
 class OnlineState:
     """The posterior of a Bayesian online learner, updated row by row.
 
-    Parameters
-    ----------
-    n_features, n_labels : int
-        Sizes to begin with; `grow` adds to them.
-    model : ProbitModel, optional
-        The likelihood and the priors.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows learned from.
-    positives, observed : (L,) int64 arrays
-        How many rows had each label, and for how many rows it is known whether they had it.
+    It has learned from `n_rows` rows. Of these, `positives` had each label, (L,), and of `observed`
+    it is known whether they had it.
     """
 
     def __init__(
@@ -135,7 +123,6 @@ class OnlineState:
         self.n_labels = n_labels
 
     def _label_matrix(self, Y: NDArray[Any], n_rows: int, n_labels: int) -> Labels:
-        """Return Y as int8, checked."""
         with np.errstate(invalid="ignore"):
             labels = np.ascontiguousarray(Y, dtype=np.int8)
         as_given = labels is Y or np.array_equal(labels, Y)
@@ -155,9 +142,8 @@ class OnlineState:
         start, lengths = self.n_rows, self._row_scale.after(row_lengths(rows))
         if self.settings.scale_rows:
             rows = divided(rows, mean_lengths(lengths[1:]))
-        predicted = PrequentialRows.none()
-        if self.settings.calibrate and not seen:
-            predicted = prequential_rows(start, start + len(labels), self.model.forgetting)
+        n_counted = len(labels) if self.settings.calibrate and not seen else 0
+        predicted = prequential_rows(start, start + n_counted, self.model.forgetting)
         z = np.empty((len(predicted.rows), self.n_labels))
         try:
             if self.model.likelihood == "bias":
@@ -211,7 +197,6 @@ class OnlineState:
         self._stored_current[features] = self.n_rows
 
     def count(self, labels: Labels) -> None:
-        """Count the labels of a row."""
         self.positives += labels == 1
         self.observed += labels >= 0
 
@@ -255,15 +240,8 @@ class OnlineState:
         multiclass = self.model.likelihood == "multiclass"
         return categorical_log_odds(log_odds) if multiclass else log_odds
 
-    def posterior_probabilities(self, X: Any, n_threads: int = 1) -> Floats:
-        """Return the posterior probability that each noise-free score exceeds the bias, (n, L)."""
-        return self._noise_free(X, n_threads).probabilities()
-
-    def posterior_log_odds(self, X: Any, n_threads: int = 1) -> Floats:
-        """Return the log-odds of those probabilities, (n, L), which are not rounded near 1."""
-        return self._noise_free(X, n_threads).log_odds()
-
-    def _noise_free(self, X: Any, n_threads: int) -> Latent:
+    def noise_free(self, X: Any, n_threads: int = 1) -> Latent:
+        """Return the latent variables of the labels of X, without the noise on their scores."""
         mean, variance = self.moments(X, n_threads)
         return Latent.of(mean, variance, self.bias_mean, self.bias_variance)
 
@@ -287,16 +265,6 @@ class OnlineState:
     # The posterior as it is read and replaced.
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        """Numbers of features and of labels."""
-        return self.n_features, self.n_labels
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the weights take."""
-        return self._panels.nbytes
-
-    @property
     def row_length(self) -> float:
         """The mean length of the rows so far, by which features are divided, or 1."""
         return self._row_scale.mean if self.settings.scale_rows else 1.0
@@ -314,15 +282,13 @@ class OnlineState:
     @property
     def offset_mean(self) -> Floats:
         """Mean of the offset that is added to the score of each label, in every row, (L,)."""
-        mean: Floats = self._all_weights(0, slice(1))[0] * np.float64(self.model.label_offset)
-        return mean
+        return np.asarray(self._all_weights(0, slice(1))[0] * np.float64(self.model.label_offset))
 
     @property
     def offset_variance(self) -> Floats:
-        """Variance of these offsets, (L,)."""
-        square = np.float64(self.model.label_offset**2)
-        variance: Floats = self._all_weights(1, slice(1))[0] * square
-        return variance
+        return np.asarray(
+            self._all_weights(1, slice(1))[0] * np.float64(self.model.label_offset**2)
+        )
 
     def _all_weights(self, moment: int, rows: slice = slice(None)) -> Weights:
         none = np.empty((len(self._stored_current[rows]), 0), dtype=np.float32)
@@ -331,7 +297,6 @@ class OnlineState:
 
     @property
     def n_panels(self) -> int:
-        """Number of panels that the weights are stored in."""
         return len(panel_slices(self.n_labels))
 
     def panel_moments(
@@ -343,13 +308,11 @@ class OnlineState:
         return mean, self._forgotten(variance, self.n_rows - self._stored_current[rows])
 
     def _forgotten(self, variance: Weights, elapsed: Counts) -> Weights:
-        """Return the variances of features after so many more rows."""
         if not self.model.forgetting:
             return variance
         keeping = np.exp(elapsed[:, None] * np.log1p(-self.model.forgetting)).astype(np.float32)
         prior = np.float32(self.settings.prior_variance)
-        inflated: Weights = prior * variance / (variance + keeping * (prior - variance))
-        return inflated
+        return np.asarray(prior * variance / (variance + keeping * (prior - variance)))
 
     def set_weights(
         self, number: int, rows: slice, mean: NDArray[np.floating], variance: NDArray[np.floating]
@@ -387,10 +350,7 @@ class OnlineState:
         return self._bias_mean, self._bias_variance
 
     def set_bias(self, mean: NDArray[np.floating], variance: NDArray[np.floating]) -> None:
-        """Replace the posterior of all biases."""
-        self._bias_mean, self._bias_variance = (
-            np.array(moment, float) for moment in (mean, variance)
-        )
+        self._bias_mean, self._bias_variance = np.array(mean, float), np.array(variance, float)
 
     def counts(self) -> dict[str, NDArray[Any]]:
         """Return all that was counted, by name: not copied."""
@@ -403,7 +363,6 @@ class OnlineState:
         }
 
     def set_counts(self, counts: Mapping[str, NDArray[Any]]) -> None:
-        """Replace all that was counted by copies of these arrays."""
         self.positives[:] = counts["positives"]
         self.observed[:] = counts["observed"]
         self.n_rows = int(counts["n_rows"])
@@ -412,24 +371,19 @@ class OnlineState:
 
     # Files and copies.
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return everything as arrays and plain values, for a checkpoint.
-
-        Nothing is copied: the arrays change when learning goes on.
-        """
-        arrays: dict[str, NDArray[Any]] = {
-            f"panel_{number}": panel for number, panel in enumerate(self._panels.views())
-        }
-        arrays |= {
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the posterior for a checkpoint: not copied, the arrays change with learning."""
+        panels = {f"panel_{number}": panel for number, panel in enumerate(self._panels.views())}
+        others = {
             "current": self._stored_current,
             "bias_mean": self._bias_mean,
             "bias_variance": self._bias_variance,
         }
-        return arrays | self.counts(), self.model.as_dict()
+        return panels | others | self.counts()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) -> Self:
-        """Return the state that `to_arrays` described, checked, as a copy."""
+        """Return the state of these arrays, copied and checked, and of `ProbitModel.as_dict`."""
         model = ProbitModel.of(**values)
         check_posterior(arrays, model)
         return cls._copied(arrays, model)
@@ -445,12 +399,10 @@ class OnlineState:
         return state
 
     def copy(self) -> Self:
-        """Return a state that learns on its own."""
-        return self._copied(self.to_arrays()[0], self.model)
+        return self._copied(self.to_arrays(), self.model)
 
     def __getstate__(self) -> dict[str, Any]:
-        arrays, values = self.to_arrays()
-        return {"arrays": arrays, "model": values}
+        return {"arrays": self.to_arrays(), "model": self.model.as_dict()}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(vars(self.from_arrays(saved["arrays"], saved["model"])))

@@ -33,7 +33,7 @@ from labelweave.models.online.classifier import BayesianOnlineClassifier
 from labelweave.models.online.panels import check_room
 from labelweave.models.online.state import OnlineState
 
-_LAYOUT = 3
+_LAYOUT = 4
 # Bytes that are written at a time.
 _PIECE = 1 << 18
 
@@ -66,7 +66,6 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
-        """Read what `save` wrote."""
         with path.open("rb") as file, damage_named(path):
             with zipfile.ZipFile(file) as archive:
                 check_sizes(archive)
@@ -136,64 +135,67 @@ class LabelColumns:
         return after, Y
 
 
+def from_first_label(X: Any, Y: Labels) -> tuple[Any, Labels]:
+    """Return the rows from the first one with a label on: those before are of no use."""
+    begin = int(np.argmax((Y >= 0).any(axis=1))) if Y.size else len(Y)
+    return X[begin:], Y[begin:]
+
+
 class PrequentialF1:
     """Macro and micro F1 over all rows counted so far; labels may join on the way."""
 
     def __init__(self) -> None:
-        #: For each label: true positives, rows that have it, rows predicted to have it.
-        self.found, self.true, self.given = (np.zeros(0, dtype=np.int64) for _ in range(3))
+        #: True positives, rows that have the label, and rows predicted to have it, (3, L).
+        self.counts = np.zeros((3, 0), dtype=np.int64)
 
     def add(self, truth: NDArray[Any], predicted: NDArray[Any]) -> None:
         """Count a batch: (n, L) arrays of 0/1."""
-        missing = truth.shape[1] - len(self.found)
-        if missing > 0:
-            self.found, self.true, self.given = (
-                np.pad(counts, (0, missing)) for counts in (self.found, self.true, self.given)
-            )
-        self.found += np.count_nonzero(truth.astype(bool) & predicted.astype(bool), axis=0)
-        self.true += np.count_nonzero(truth, axis=0)
-        self.given += np.count_nonzero(predicted, axis=0)
+        missing = truth.shape[1] - self.counts.shape[1]
+        self.counts = np.pad(self.counts, ((0, 0), (0, max(missing, 0))))
+        both = truth.astype(bool) & predicted.astype(bool)
+        self.counts += [np.count_nonzero(each, axis=0) for each in (both, truth, predicted)]
 
     @classmethod
-    def sum(cls, parts: Iterable[tuple[Sequence[int], PrequentialF1]]) -> PrequentialF1:
+    def sum(cls, parts: Sequence[tuple[Sequence[int], PrequentialF1]]) -> PrequentialF1:
         """Return the counts of several streams, each with the numbers of its labels."""
-        parts, total = list(parts), cls()
-        numbers = dict.fromkeys(number for labels, _ in parts for number in labels)
-        column = {number: place for place, number in enumerate(numbers)}
-        for name in total.to_arrays():
-            counts = np.zeros(len(column), dtype=np.int64)
-            for labels, quality in parts:
-                known = getattr(quality, name)  # labels may have joined after the last batch
-                np.add.at(counts, [column[number] for number in labels[: len(known)]], known)
-            setattr(total, name, counts)
+        total, numbers = cls(), tuple(dict.fromkeys(n for labels, _ in parts for n in labels))
+        total.counts = np.zeros((3, len(numbers)), dtype=np.int64)
+        for labels, quality in parts:
+            known = labels[: quality.counts.shape[1]]  # labels may join after the last batch
+            total.counts[:, columns_of(known, numbers)] += quality.counts
         return total
 
     def macro(self) -> float:
         """Mean F1 of the labels that occurred or were predicted; nan before any did."""
-        both = self.true + self.given
-        f1 = 2 * self.found[both > 0] / both[both > 0]
+        both = self.counts[1] + self.counts[2]
+        f1 = 2 * self.counts[0, both > 0] / both[both > 0]
         return float(f1.mean()) if len(f1) else float("nan")
 
     def micro(self) -> float:
         """F1 over all labels together; nan before any occurred."""
-        both = int(self.true.sum() + self.given.sum())
-        return 2 * int(self.found.sum()) / both if both else float("nan")
+        found, both = self.totals()
+        return 2 * found / both if both else float("nan")
 
-    def to_arrays(self) -> dict[str, Counts]:
-        """Return the counts by name."""
-        return {"found": self.found, "true": self.true, "given": self.given}
+    def totals(self) -> tuple[int, int]:
+        """Return the true positives, and the labels that rows have or are predicted to have."""
+        found, true, given = self.counts.sum(axis=1).tolist()
+        return found, true + given
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Counts]) -> PrequentialF1:
-        """Return the counts that `to_arrays` gave."""
-        quality = cls()
-        found, true, given = (arrays[name] for name in ("found", "true", "given"))
-        if any(counts.dtype != np.int64 or counts.ndim != 1 for counts in (found, true, given)):
-            raise ValueError("the counts of prequential F1 are not int64 arrays")
-        if not len(found) == len(true) == len(given) or (found > np.minimum(true, given)).any():
+    def of(cls, counts: NDArray[Any]) -> PrequentialF1:
+        """Return the quality with stored counts, checked."""
+        if counts.dtype != np.int64 or counts.ndim != 2 or len(counts) != 3:
+            raise ValueError("the counts of prequential F1 are no (3, L) int64 array")
+        if (counts[0] > counts[1:]).any():
             raise ValueError("the counts of prequential F1 contradict each other")
-        quality.found, quality.true, quality.given = found.copy(), true.copy(), given.copy()
+        quality = cls()
+        quality.counts = counts.copy()
         return quality
+
+
+def columns_of(numbers: Sequence[int], among: Sequence[int]) -> Indices:
+    column = {number: place for place, number in enumerate(among)}
+    return np.array([column[number] for number in numbers], dtype=np.int64)
 
 
 def predict_by_frequency(state: OnlineState, X: Any, n_threads: int = 1) -> Labels:
@@ -207,23 +209,20 @@ class StreamLearner:
     r"""Learn a posterior from a stream of rows, in bounded memory and with checkpoints.
 
     The posterior depends on the rows and their order alone: not on batches, threads, or how often
-    the run was stopped and resumed. Each batch of the first pass is predicted before it is learned
-    from, as a test set of its own with the label frequencies seen so far
-    (`ClassMassNormalization`); only the first batch has no model to predict it. Features and labels
-    join when they first appear, unless the text or the stream's options say how many there are;
-    rows before a label's first appearance say nothing about it.
+    the run was stopped and resumed. Each batch of the first pass but the first is predicted before
+    it is learned from. Features and labels join when they first appear, unless the text or the
+    stream's options say how many there are; rows before a label's first appearance say nothing
+    about it.
 
     Parameters
     ----------
     stream : path or RowStream
         A file of svmlight or XMC text, plain or compressed, or a reader of one.
     model : BayesianOnlineClassifier, optional
-        The classifier whose likelihood and settings to learn with; by default
-        ``BayesianOnlineClassifier()``. It is not changed: ``model.adopt(learner.state,
-        learner.label_names)`` takes over the posterior.
+        The classifier whose likelihood and settings to learn with. It is not changed:
+        ``model.adopt(learner.state, learner.label_names)`` takes over the posterior.
     passes : int, default=1
-        How often to read the rows. More than one counts the same evidence again: the posterior
-        becomes overconfident.
+        How often to read the rows; see `BayesianOnlineClassifier`.
     batch_lines : int, default=1000
         Lines that are read, predicted and learned from at a time.
     checkpoint : path, optional
@@ -232,7 +231,7 @@ class StreamLearner:
     checkpoint_every : int, default=100000
         Lines between two checkpoints, hence the most that have to be learned again.
     score : bool, default=True
-        Whether to predict each batch before learning from it; it costs about as much time.
+        Whether to predict each batch before learning from it, which takes about as much time.
     n_threads : int, default=1
         Threads.
     limits : Limits, optional
@@ -245,8 +244,7 @@ class StreamLearner:
     quality : PrequentialF1
         The F1 of the predictions: ``quality.macro()`` and ``quality.micro()``.
     n_rows, n_bad, n_resumed : int
-        Rows read, malformed lines left out, and rows that had been read at the checkpoint from
-        which `run` went on.
+        Rows read, malformed lines left out, and rows read before the checkpoint that `run` took up.
     complaint : str
         The error in the first malformed line.
 
@@ -275,19 +273,17 @@ class StreamLearner:
         n_threads: int = 1,
         limits: Limits | None = None,
     ) -> None:
-        stream = stream if isinstance(stream, RowStream) else RowStream(stream)
+        self.stream = stream = stream if isinstance(stream, RowStream) else RowStream(stream)
         if passes > 1 and stream.source.path is None:
             raise ValueError("passes must be 1 for a stream that can be read only once")
         check_whole_number(passes, "passes")
         check_whole_number(batch_lines, "batch_lines")
         check_whole_number(checkpoint_every, "checkpoint_every")
-        self.stream = stream
         self.passes, self.batch_lines = passes, min(batch_lines, checkpoint_every)
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
         self.checkpoint_every = checkpoint_every
         self.score, self.n_threads = score, n_threads
-        n_features = stream.header[1] if stream.header else 0
-        n_labels = stream.header[2] if stream.header else stream.options["n_labels"] or 0
+        _, n_features, n_labels = stream.header or (0, 0, stream.options["n_labels"] or 0)
         self.limits = limits or Limits()
         self._check_room(n_features, n_labels, n_rows=1)
         model = BayesianOnlineClassifier() if model is None else model
@@ -306,13 +302,7 @@ class StreamLearner:
         return tuple(f"{prefix}{number}" for number in self._labels.numbers)
 
     def run(self, progress: Callable[[StreamLearner], None] | None = None) -> None:
-        """Learn from the rest of the stream.
-
-        Parameters
-        ----------
-        progress : callable, optional
-            Called with the learner after every batch.
-        """
+        """Learn from the rest of the stream; `progress` gets the learner after every batch."""
         if self.checkpoint is not None:
             require_writable(self.checkpoint)
         self.resume()
@@ -344,10 +334,7 @@ class StreamLearner:
         n_features = max(self.state.n_features, batch.X.shape[1])
         self._check_room(n_features, self._labels.count_with(batch.labels), n_rows)
         labels, Y = self._labels.read(batch.labels, batch.label_starts)
-        X: Any = batch.X
-        if not self._labels.numbers:  # rows before the first label of all are of no use
-            begin = int(np.argmax((Y >= 0).any(axis=1))) if Y.size else len(Y)
-            X, Y = X[begin:], Y[begin:]
+        X, Y = (batch.X, Y) if self._labels.numbers else from_first_label(batch.X, Y)
         self.state.admit(X, Y)
         self._labels, self._place = labels, self.stream.source.place
         self.n_rows += n_rows
@@ -377,8 +364,6 @@ class StreamLearner:
         return self.state.model.as_dict() | self.stream.options | own
 
     def _as_checkpoint(self) -> Checkpoint:
-        arrays, _ = self.state.to_arrays()
-        counts = {f"quality_{name}": array for name, array in self.quality.to_arrays().items()}
         facts = {
             "settings": self._settings(),
             "source": self.stream.source.name,
@@ -390,7 +375,7 @@ class StreamLearner:
             "n_bad": self.n_bad,
             "complaint": self.complaint,
         }
-        return Checkpoint(facts, arrays | counts)
+        return Checkpoint(facts, self.state.to_arrays() | {"quality": self.quality.counts})
 
     def _take_up(self, path: Path) -> None:
         saved = Checkpoint.load(path)
@@ -415,8 +400,7 @@ class StreamLearner:
         return changed, self.stream.source.head(int(n_bytes)) == (n_bytes, digest)
 
     def _restore(self, facts: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        counts = {name: arrays.pop(f"quality_{name}") for name in self.quality.to_arrays()}
-        quality = PrequentialF1.from_arrays(counts)
+        quality = PrequentialF1.of(arrays.pop("quality"))
         state = OnlineState.from_arrays(arrays, self.state.model.as_dict())
         labels = LabelColumns(map(_count, facts["labels"]))
         place = Place(**{name: _count(value) for name, value in facts["place"].items()})
@@ -442,13 +426,6 @@ class StreamHistory:
 
     `labelweave.plots.StreamDisplay` draws it.
 
-    Attributes
-    ----------
-    n_rows : (batches,) int64 array
-        Rows read after each batch.
-    macro, micro : (batches,) arrays
-        Prequential F1 over all rows so far; nan before any was predicted.
-
     Examples
     --------
     >>> import io
@@ -464,55 +441,48 @@ class StreamHistory:
     """
 
     def __init__(self) -> None:
-        self._rows: list[int] = []
-        self._macro: list[float] = []
-        self._found: list[int] = []
-        self._both: list[int] = []
+        #: Rows, macro F1, true positives, and labels that rows have or are predicted to have.
+        self._batches: list[tuple[int, float, int, int]] = []
 
     def __call__(self, learner: StreamLearner) -> None:
         """Record the progress of the learner."""
         quality = learner.quality
-        self._rows.append(learner.n_rows)
-        self._macro.append(quality.macro())
-        self._found.append(int(quality.found.sum()))
-        self._both.append(int(quality.true.sum() + quality.given.sum()))
+        self._batches.append((learner.n_rows, quality.macro(), *quality.totals()))
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._batches)
 
     @property
     def n_rows(self) -> Counts:
-        """Rows read after each batch."""
-        return np.array(self._rows, dtype=np.int64)
+        """Rows read after each batch, (batches,)."""
+        return np.array([batch[0] for batch in self._batches], dtype=np.int64)
 
     @property
     def macro(self) -> Floats:
-        """Macro F1 over all rows so far; nan before any was predicted."""
-        return np.array(self._macro, dtype=np.float64)
+        """Prequential macro F1 over all rows so far; nan before any was predicted."""
+        return np.array([batch[1] for batch in self._batches], dtype=np.float64)
 
     @property
     def micro(self) -> Floats:
-        """Micro F1 over all rows so far; nan before any was predicted."""
-        return _f1(np.array(self._found), np.array(self._both))
+        """Prequential micro F1 over all rows so far; nan before any was predicted."""
+        return _f1(self._totals())
+
+    def _totals(self) -> Counts:
+        return np.array([batch[2:] for batch in self._batches], dtype=np.int64).reshape(-1, 2)
 
     def recent_micro(self, window: int) -> Floats:
         """Return the micro F1 of the last rows before each point, nan while there are too few.
 
-        Parameters
-        ----------
-        window : int
-            Number of rows, rounded up to whole batches.
+        The `window` is a number of rows, rounded up to whole batches.
         """
         window = check_whole_number(window, "window")
-        rows, found, both = self.n_rows, np.array(self._found), np.array(self._both)
+        rows, totals = self.n_rows, self._totals()
         before = np.searchsorted(rows, rows - window, side="right") - 1
-        known = before >= 0
-        start = np.maximum(before, 0)
-        recent = _f1(found - found[start], both - both[start])
-        return np.where(known, recent, np.nan)
+        recent = _f1(totals - totals[np.maximum(before, 0)])
+        return np.where(before >= 0, recent, np.nan)
 
 
-def _f1(found: Counts, both: Counts) -> Floats:
-    value = np.full(len(both), np.nan)
-    np.divide(2.0 * found, both, out=value, where=both > 0)
-    return value
+def _f1(totals: Counts) -> Floats:
+    found, both = totals.T
+    f1 = np.full(len(both), np.nan)
+    return np.asarray(np.divide(2.0 * found, both, out=f1, where=both > 0))

@@ -208,15 +208,7 @@ class InstanceBasedLogistic(MultiLabelClassifier):
     label_penalty : float or "cv", default="cv"
         Penalty of the frequencies relative to the original features'. Ignored without
         `passthrough`.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises; for independent labels both give the same labels.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
-        predicted together.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds of "cv". None means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen penalties.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -230,8 +222,7 @@ class InstanceBasedLogistic(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import InstanceBasedLogistic
-    >>> from labelweave import load
+    >>> from labelweave import InstanceBasedLogistic, load
     >>> data = load("emotions")
     >>> model = InstanceBasedLogistic(C=1.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)
@@ -309,15 +300,7 @@ class MLkNN(MultiLabelClassifier):
         Number of neighbours k; all other rows if there are fewer.
     smoothing : float, default=1.0
         Added to every count, positive; 1 is Laplace smoothing.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises; for independent labels both give the same labels.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
-        predicted together.
-    random_state : int, RandomState or None, default=None
-        Not used; present for API consistency.
-    verbose : int, default=0
-        If positive, print the number of neighbours.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -330,8 +313,7 @@ class MLkNN(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import MLkNN
-    >>> from labelweave import load
+    >>> from labelweave import MLkNN, load
     >>> data = load("emotions")
     >>> model = MLkNN().fit(data.X[:400], data.Y[:400])
     >>> model.predict_proba(data.X[400:402]).round(2)

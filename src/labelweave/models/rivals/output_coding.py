@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,7 +32,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.checks import check_number, check_whole_number
 from labelweave._common.folds import Fold, deal
-from labelweave._common.labels import LabelEncoding
 from labelweave._common.presets import Presets, published
 from labelweave.logistic.conditionals import LinearConditionals, fit_conditionals
 from labelweave.models.base import Estimator
@@ -93,10 +91,6 @@ def fit_ridge(X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
     return Ridge(alpha=penalty, tol=1e-10).fit(X, Y, sample_weight=weight)
 
 
-def _fit_ridge_to(rows: Positions, *, X: Any, Y: Floats, weight: Floats, penalty: float) -> Ridge:
-    return fit_ridge(X[rows], Y[rows], weight[rows], penalty)
-
-
 def held_out_predictions(
     X: Any, Y: Floats, weight: Floats, penalty: float | str, folds: list[Fold]
 ) -> tuple[Floats, float]:
@@ -105,14 +99,18 @@ def held_out_predictions(
     if not folds:
         middle = candidates[len(candidates) // 2]
         return _predict(fit_ridge(X, Y, weight, middle), X, Y), middle
-    best, best_error, chosen = Y, np.inf, candidates[0]
-    for candidate in candidates:
+
+    def predicted(candidate: float) -> Floats:
         held_out = cross_fit(
-            partial(_fit_ridge_to, X=X, Y=Y, weight=weight, penalty=candidate),
+            lambda rows: fit_ridge(X[rows], Y[rows], weight[rows], candidate),
             folds,
             lambda model, rows: _predict(model, X[rows], Y),
         )
-        predictions = np.asarray(held_out.gather(len(Y)))
+        return np.asarray(held_out.gather(len(Y)))
+
+    best, best_error, chosen = Y, np.inf, candidates[0]
+    for candidate in candidates:
+        predictions = predicted(candidate)
         error = float((weight[:, None] * (predictions - Y) ** 2).sum())
         if error < best_error:
             best, best_error, chosen = predictions, error, candidate
@@ -346,13 +344,7 @@ class PredictedRows:
     fold: Positions
 
     def __getitem__(self, rows: Mask) -> PredictedRows:
-        return PredictedRows(
-            self.labels[rows],
-            self.predicted[rows],
-            self.log_odds[rows],
-            self.weight[rows],
-            self.fold[rows],
-        )
+        return PredictedRows(**{name: values[rows] for name, values in vars(self).items()})
 
     def risk(self) -> MarginRisk:
         """Return the margin risk on these rows."""
@@ -411,8 +403,7 @@ class MaxMarginOutputCoding(Estimator):
     The code of a label vector is z = Vᵀy. Linear regressions predict the code from the features,
     and the prediction is the label vector with the nearest code. V is learned so that the code of
     the truth is nearer to the predicted code than the code of any other vector, by a margin equal
-    to the number of wrong labels. In Q = VVᵀ this is a convex metric-learning problem with one
-    constraint per row and label vector; cutting planes find the active ones.
+    to the number of wrong labels.
 
     **A reconstruction.** The method is that of Zhang and Schneider, "Maximum margin output coding"
     (ICML 2012), but only its abstract and descriptions by others were available, so figures may
@@ -424,16 +415,15 @@ class MaxMarginOutputCoding(Estimator):
     - Others describe that codes are used together with classifiers of the labels, and that decoding
       is a quadratic program over [0, 1]^L and rounding, with decoding weight 1, as in
       ``MaxMarginOutputCoding.preset("published")``.
-    - Everything else is ours. The margin is the Hamming distance, and distances are squared. The
-      penalty is the trace of Q. Margins are taken on out-of-fold predictions of the regressions
-      (five folds), so that codes that only seem predictable get no weight. A proximal term
-      stabilises the cutting planes, which stop at a gap of 0.005 or after 60 planes.
+    - Everything else is ours: the Hamming distance as the margin, squared distances, the trace of
+      Q = VVᵀ as the penalty, and a proximal term that stabilises the cutting planes, which stop at
+      a gap of 0.005 or after 60 planes. Margins are taken on out-of-fold predictions of the
+      regressions (five folds), so that codes that only seem predictable get no weight.
     - Three of our choices matter most. Violated constraints are searched for among label vectors,
-      by flips of one and two labels, because in the box points near the prediction violate every
-      margin. In decoding, the distance along each code is measured in standard deviations of its
-      out-of-fold prediction, so that distances and the log-odds of the logistic classifiers are
-      both log-likelihoods. The rounded solution is improved by flips, because rounding alone
-      compromises between label vectors.
+      because in the box points near the prediction violate every margin. In decoding, the distance
+      along each code is measured in standard deviations of its out-of-fold prediction, so that
+      distances and the log-odds of the logistic classifiers are both log-likelihoods. The rounded
+      solution is improved by flips of labels, because rounding alone compromises between vectors.
 
     Scores are distances, not probabilities: there is no ``predict_proba`` and no ``predict_joint``.
 
@@ -453,13 +443,7 @@ class MaxMarginOutputCoding(Estimator):
         Maximum number of codes, the leading ones; by default all.
     decoding_weight : float, default=1.0
         Weight of the labels' log-odds relative to the codes; 0 decodes from the codes alone.
-    n_jobs : int, optional
-        Number of threads of the logistic regressions; -1 uses all cores. Results do not depend on
-        it.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds. None means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen parameters and the number of codes.
+    n_jobs, random_state, verbose : see `Estimator`
 
     Attributes
     ----------
@@ -475,8 +459,7 @@ class MaxMarginOutputCoding(Estimator):
 
     Examples
     --------
-    >>> from labelweave import MaxMarginOutputCoding
-    >>> from labelweave import load
+    >>> from labelweave import MaxMarginOutputCoding, load
     >>> data = load("emotions")
     >>> model = MaxMarginOutputCoding(C=0.01, ridge=100.0).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
@@ -557,9 +540,8 @@ class MaxMarginOutputCoding(Estimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label vectors of least decoding cost, (n, L) of 0/1."""
         check_is_fitted(self)
-        labels = decode(*self._decoding_cost(self._features(X, reset=False))).astype(np.int8)
-        encoding: LabelEncoding = self._encoding
-        return encoding.decode(labels)
+        labels = decode(*self._decoding_cost(self._features(X, reset=False)))
+        return self.label_encoding.decode(labels.astype(np.int8))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the increase in decoding cost from flipping each predicted label, (n, L).

@@ -544,16 +544,7 @@ class PairwiseCRF(MultiLabelClassifier):
         is unlimited.
     inference : "auto" or strategy, default="auto"
         How to search for the most probable label vector; see `labelweave.inference`.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
-        each label by its marginal probability.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
-        predicted together.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds of "cv". None means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen penalties and the number of coupled pairs.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -566,8 +557,7 @@ class PairwiseCRF(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import PairwiseCRF
-    >>> from labelweave import load
+    >>> from labelweave import PairwiseCRF, load
     >>> data = load("emotions")
     >>> model = PairwiseCRF(C=0.01, label_penalty=0.03).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])

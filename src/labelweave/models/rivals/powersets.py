@@ -50,14 +50,7 @@ class LabelPowerset(MultiLabelClassifier):
         Inverse strength of the L2 penalty; "cv" takes the C with which independent logistic
         regressions of the labels have the best cross-validated log-likelihood. Ignored if
         `estimator` is given.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises.
-    n_jobs : int, optional
-        Number of threads for choosing C; -1 uses all cores. Results do not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds of ``C="cv"`` and every unset `random_state` of `estimator`. None means 0.
-    verbose : int, default=0
-        If positive, print the chosen penalty and the number of label vectors.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -72,8 +65,7 @@ class LabelPowerset(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import LabelPowerset
-    >>> from labelweave import load
+    >>> from labelweave import LabelPowerset, load
     >>> from sklearn.preprocessing import scale
     >>> data = load("emotions")
     >>> X = scale(data.X)
@@ -203,15 +195,9 @@ class RAkEL(MultiLabelClassifier):
         and one against are added.
     C : float or "cv", default="cv"
         As in `LabelPowerset`; "cv" chooses it once for all members.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="hamming"
-        The loss that `predict` minimises; for independent labels both give the same labels.
-    n_jobs : int, optional
-        Number of processes that share the members; -1 uses all cores. Results do not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seeds the labelsets, the folds of ``C="cv"`` and every unset `random_state` of `estimator`.
-        None means 0.
-    verbose : int, default=0
-        If positive, print the chosen penalty and the number of labelsets.
+    decision : default="hamming"
+        For independent labels it predicts the same labels as "subset".
+    n_jobs, random_state, verbose : see `Estimator`
 
     Attributes
     ----------
@@ -224,8 +210,7 @@ class RAkEL(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import RAkEL
-    >>> from labelweave import load
+    >>> from labelweave import RAkEL, load
     >>> from sklearn.preprocessing import scale
     >>> data = load("emotions")
     >>> X = scale(data.X)

@@ -19,7 +19,7 @@ from labelweave._common.presets import Presets, published
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier
 
 OUTPUTS = ("probability", "label")
 
@@ -47,15 +47,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     label_penalty : float or "cv", default="cv"
         Penalty of the first layer's predictions relative to the features'; 1 in the preset
         "published".
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises; for independent labels both give the same labels.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Results depend neither on it nor on which rows are
-        predicted together.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds. None means 0: results are reproducible by default.
-    verbose : int, default=0
-        If positive, print the chosen penalties.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
     ----------
@@ -67,8 +59,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import StackedBinaryRelevance
-    >>> from labelweave import load
+    >>> from labelweave import StackedBinaryRelevance, load
     >>> data = load("emotions")
     >>> model = StackedBinaryRelevance(C=0.01, label_penalty=0.01).fit(data.X[:400], data.Y[:400])
     >>> model.predict(data.X[400:402])
@@ -117,14 +108,6 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         if has_splits(self.cv):
             return self.cv
         return check_whole_number(self.cv, "cv", otherwise="a splitter, a list of (train, test)")
-
-    def _weighted(  # type: ignore[override]
-        self, X: Any, labels: Labels, sample_weight: Any
-    ) -> tuple[Any, Labels, Floats | None]:
-        # A splitter counts the rows of weight zero, too.
-        if has_splits(self.cv):
-            return X, labels, checked_weight(X, sample_weight)
-        return super()._weighted(X, labels, sample_weight)
 
     def _seen(self, scores: Floats) -> Floats:
         """Return the first layer's predictions as the second layer sees them."""
