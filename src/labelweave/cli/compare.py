@@ -42,6 +42,7 @@ from labelweave.cli.outputs import (
 
 if TYPE_CHECKING:
     from labelweave._common.engine import Engine
+    from labelweave.data import Dataset
     from labelweave.evaluation import Comparison
 
 
@@ -150,19 +151,11 @@ def compare(
         names = list(dict.fromkeys([*names, "calibration_error"]))
     estimators, judged_by = _estimators(methods, decisions, seed)
     data = load_dataset(dataset, read_options)
+    splitter = _splitter(splits, folds, seed, data)
 
-    from sklearn.model_selection import KFold
-
-    from labelweave.evaluation import IterativeStratification, compare
+    from labelweave.evaluation import compare
     from labelweave.models.methods import with_preprocessing
 
-    splitter: Any = (
-        KFold(folds, shuffle=True, random_state=seed)
-        if splits == Splits.kfold
-        else IterativeStratification(folds, random_state=seed)
-    )
-    with argument("--folds"):
-        next(splitter.split(data.X, data.Y))
     first = next(iter(estimators.values()))
     announce_preprocessing(with_preprocessing(first, data.X, scale_of(scale)))
 
@@ -197,6 +190,21 @@ def _estimators(methods: str, decisions: str, seed: int) -> tuple[dict[str, Any]
         return estimators, decisions
     with argument("--decisions"):
         return with_decisions(estimators, make_decisions(decisions)), "own"
+
+
+def _splitter(splits: Splits, folds: int, seed: int, data: Dataset) -> Any:
+    from sklearn.model_selection import KFold
+
+    from labelweave.evaluation import IterativeStratification
+
+    splitter: Any = (
+        KFold(folds, shuffle=True, random_state=seed)
+        if splits == Splits.kfold
+        else IterativeStratification(folds, random_state=seed)
+    )
+    with argument("--folds"):
+        next(splitter.split(data.X, data.Y))
+    return splitter
 
 
 @contextmanager
