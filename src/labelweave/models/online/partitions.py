@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelweave._common.arrays import Floats, Indices, Labels
+from labelweave._common.arrays import Floats, Indices, Labels, longer
 from labelweave._common.matrices import canonical_csr, without_empty_columns
 from labelweave.data.files import Limits
 from labelweave.data.row_text import RowBatch, RowStream
@@ -364,9 +364,9 @@ class SiteSum:
         self.labels, self._n_features = labels, n_features
         self._panels.grow(1 + self._n_features, len(self.labels))
         for name in BY_LABEL:
-            self._counts[name] = _longer(self._counts[name], len(self.labels))
+            self._counts[name] = longer(self._counts[name], len(self.labels))
         if not self.model.coupled:
-            self._biases = _longer(self._biases.T, len(self.labels)).T
+            self._biases = longer(self._biases.T, len(self.labels)).T
 
 
 def posterior_of(
@@ -377,7 +377,3 @@ def posterior_of(
     for site in sites:
         total.add(site)
     return total.posterior(n_features), total.labels
-
-
-def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
-    return np.concatenate([array, np.zeros((length - len(array), *array.shape[1:]), array.dtype)])

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask
+from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask, longer
 from labelweave._core import native
 from labelweave.models.online.calibration import (
     Calibration,
@@ -108,17 +108,17 @@ class OnlineState:
         self._panels.grow(1 + wanted, labels)
         if wanted >= len(self._current):
             room = max(1 + wanted, len(self._current) * 3 // 2)
-            self._current = _longer(self._current, room, 0)
+            self._current = longer(self._current, room)
         self.n_features = wanted
         if labels > self.n_labels:
             self._add_labels(labels)
 
     def _add_labels(self, n_labels: int) -> None:
-        self.positives = _longer(self.positives, n_labels, 0)
-        self.observed = _longer(self.observed, n_labels, 0)
+        self.positives = longer(self.positives, n_labels)
+        self.observed = longer(self.observed, n_labels)
         if not self.model.coupled:
-            self._bias_mean = _longer(self._bias_mean, n_labels, 0.0)
-            self._bias_variance = _longer(self._bias_variance, n_labels, self.model.bias_prior)
+            self._bias_mean = longer(self._bias_mean, n_labels)
+            self._bias_variance = longer(self._bias_variance, n_labels, self.model.bias_prior)
         self._calibration.grow(n_labels)
         self.n_labels = n_labels
 
@@ -406,8 +406,3 @@ class OnlineState:
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(vars(self.from_arrays(saved["arrays"], saved["model"])))
-
-
-def _longer(values: NDArray[Any], length: int, new: float) -> NDArray[Any]:
-    added = np.full(length - len(values), new, dtype=values.dtype)
-    return np.append(values, added)

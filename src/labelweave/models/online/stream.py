@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,6 @@ from labelweave.models.online.panels import check_room
 from labelweave.models.online.state import OnlineState
 
 _LAYOUT = 4
-# Bytes that are written at a time.
-_PIECE = 1 << 18
 
 
 class CheckpointError(OSError):
@@ -62,7 +60,7 @@ class Checkpoint:
         ):
             for name, array in {"__facts__": facts, **self.arrays}.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                    _write(entry, array)
+                    np.lib.format.write_array(entry, array, allow_pickle=False)
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
@@ -87,20 +85,6 @@ def _cannot_be_written(path: Path) -> Iterator[None]:
         raise CheckpointError(
             f"the checkpoint {path} cannot be written: {error.strerror or error}"
         ) from error
-
-
-def _write(entry: IO[bytes], array: NDArray[Any]) -> None:
-    """Write an array as `numpy.savez` would, but without a copy of more than a small part."""
-    header = {
-        "descr": np.lib.format.dtype_to_descr(array.dtype),
-        "fortran_order": False,
-        "shape": array.shape,
-    }
-    np.lib.format.write_array_header_1_0(entry, header)
-    rows = array.reshape(1) if array.ndim == 0 else array
-    step = max(1, _PIECE * len(rows) // max(1, rows.nbytes))
-    for first in range(0, len(rows), step):
-        entry.write(rows[first : first + step].tobytes())
 
 
 class LabelColumns:

@@ -516,14 +516,12 @@ AUTO_PAIRS_PER_LABEL = 4
 class PairwiseCRF(MultiLabelClassifier):
     """P(y|x) ∝ exp(Σ_j y_j (w_j·x + b_j) + Σ_{i<j} V_ij y_i y_j): labels coupled in pairs (MLCRF).
 
-    Couplings have no direction, and the labels need no order. The log-odds of a label given all
-    others are linear in the features and those labels. So the pseudo-likelihood
+    Couplings have no direction, and the labels need no order. The pseudo-likelihood
     Π_j P(y_j | x, other labels) is a set of logistic regressions with tied couplings: V_ij is the
     same in the regressions of i and of j. Newton's method finds the optimum of the
-    pseudo-likelihood or, for few labels, of the exact likelihood. Both problems are convex.
-    ``PairwiseCRF.preset("published")``
-    couples all pairs by pseudo-likelihood, whatever the number of labels, with one penalty for all
-    parameters.
+    pseudo-likelihood or, for few labels, of the exact likelihood; both problems are convex.
+    ``PairwiseCRF.preset("published")`` couples all pairs by pseudo-likelihood, whatever the number
+    of labels, with one penalty for all parameters.
 
     Parameters
     ----------
@@ -542,8 +540,7 @@ class PairwiseCRF(MultiLabelClassifier):
         Maximum number of coupled pairs. A score test chooses the pairs of strongest dependence
         given the features. "auto" is unlimited up to 30 labels and 4 pairs per label beyond; None
         is unlimited.
-    inference : "auto" or strategy, default="auto"
-        How to search for the most probable label vector; see `labelweave.inference`.
+    inference : see `ClassifierChain`
     decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes

@@ -178,8 +178,8 @@ class RAkEL(MultiLabelClassifier):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier, optional
-        As in `LabelPowerset`.
+    estimator, C : see `LabelPowerset`
+        C="cv" is chosen once for all members.
     labelset_size : int, default=3
         Number of labels per member, k in the paper; all labels if there are fewer.
     n_labelsets : int, optional
@@ -193,8 +193,6 @@ class RAkEL(MultiLabelClassifier):
         The members' outputs for a label: its marginal probability, or a vote of 0 or 1, as in
         ``RAkEL.preset("published")``. To keep the shares of votes from being 0 or 1, one vote for
         and one against are added.
-    C : float or "cv", default="cv"
-        As in `LabelPowerset`; "cv" chooses it once for all members.
     decision : default="hamming"
         For independent labels it predicts the same labels as "subset".
     n_jobs, random_state, verbose : see `Estimator`
