@@ -71,13 +71,12 @@ def predict(model: Any, X: Any) -> Any:
 
     Notes
     -----
-    What the rules need, for n rows in blocks of b rows with L labels:
+    What the rules need, for n rows with L labels:
 
     - "fixed" and tuned thresholds: no pass of their own;
     - "sample": one pass; counts of 8·L·samples·grid bytes a block;
     - "lcard": two passes; the second one brings together the scores that share their first 20
-      bits with the threshold, a small part of all unless very many scores are equal, and equal
-      scores are counted;
+      bits with the threshold, and counts equal ones;
     - "cmn", "expected_f" and "expected_auc": one pass, after which the workers together hold the
       scores of all rows, 8·n·L bytes; a sixteenth of the labels at a time is sorted on one
       worker. No exact statistic is smaller; dask spills to disk what does not fit.

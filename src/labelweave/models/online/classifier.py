@@ -157,35 +157,28 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     @property
     def mean_(self) -> NDArray[np.float32]:
         """Means of the weights, (D, L)."""
-        return self._posterior().mean
+        return self.state_.mean
 
     @property
     def variance_(self) -> NDArray[np.float32]:
         """Variances of the weights, (D, L)."""
-        return self._posterior().variance
+        return self.state_.variance
 
     @property
     def bias_mean_(self) -> Floats:
         """Mean of the bias."""
-        return self._posterior().bias_mean
+        return self.state_.bias_mean
 
     @property
     def bias_variance_(self) -> Floats:
         """Variance of the bias."""
-        return self._posterior().bias_variance
-
-    def _posterior(self) -> OnlineState:
-        if not hasattr(self, "_is_fitted"):
-            raise AttributeError("the model has not been fitted yet: call fit or partial_fit")
-        return self.state_
+        return self.state_.bias_variance
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each label, (n, L).
 
         Unless it is calibrated, it is Φ((⟨μ, x⟩ − μ₀)/√(σ₀² + Σ σ²x²)), where x includes the
-        constant feature of `label_offset`.
-
-        For a one-dimensional y: the probabilities of its two classes, (n, 2).
+        constant feature of `label_offset`. A one-dimensional y has two classes, (n, 2).
         """
         check_is_fitted(self)
         X = self._features(X, reset=False)
@@ -282,19 +275,9 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     ) -> Self:
         """Take over a posterior that was learned elsewhere, from a stream or in parts.
 
-        Parameters
-        ----------
-        state : OnlineState
-            Not copied: learning goes on in it.
-        label_names : sequence of str, optional
-            One name per label.
-        classes : (2,) array, optional
-            The two classes that the only label stands for, if y is one-dimensional.
-        feature_names : sequence of str, optional
-            One name per feature.
-        seed : int, optional
-            Seeds the models that the decision "sample" draws; by default drawn from
-            `random_state`.
+        The `state` is not copied: learning goes on in it. If y is one-dimensional, `classes` has
+        the two classes that the only label stands for. The `seed` of the models that the decision
+        "sample" draws is by default drawn from `random_state`.
         """
         if state.model != self.probit_model():
             raise ValueError("state was learned with other settings than the model's parameters")

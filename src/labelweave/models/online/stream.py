@@ -364,7 +364,10 @@ class StreamLearner:
     def _take_up(self, path: Path) -> None:
         saved = Checkpoint.load(path)
         with damage_named(path):
-            changed, same_input = self._changes(saved.facts)
+            was, now = dict(saved.facts["settings"]), self._settings()
+            n_bytes, digest = saved.facts["head"]
+            same_input = self.stream.source.head(int(n_bytes)) == (n_bytes, digest)
+        changed = [f"{k} was {was.get(k)!r}, is {v!r}" for k, v in now.items() if was.get(k) != v]
         if changed:
             raise ValueError(f"{path} belongs to a run with other settings: {', '.join(changed)}")
         if not same_input:
@@ -372,30 +375,17 @@ class StreamLearner:
         with damage_named(path):
             self._restore(saved.facts, dict(saved.arrays))
 
-    def _changes(self, facts: Mapping[str, Any]) -> tuple[list[str], bool]:
-        """Return what differs between the settings, and whether the input is the same."""
-        was, now = dict(facts["settings"]), self._settings()
-        changed = [
-            f"{key} was {was.get(key)!r}, is {now[key]!r}"
-            for key in now
-            if was.get(key) != now[key]
-        ]
-        n_bytes, digest = facts["head"]
-        return changed, self.stream.source.head(int(n_bytes)) == (n_bytes, digest)
-
     def _restore(self, facts: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         quality = PrequentialF1.of(arrays.pop("quality"))
         state = OnlineState.from_arrays(arrays, self.state.model.as_dict())
         labels = LabelColumns(map(_count, facts["labels"]))
         place = Place(**{name: _count(value) for name, value in facts["place"].items()})
-        passes_done, n_rows, n_bad = (
-            _count(facts[name]) for name in ("passes_done", "n_rows", "n_bad")
-        )
+        counts = tuple(_count(facts[name]) for name in ("passes_done", "n_rows", "n_bad"))
         if len(labels.numbers) != state.n_labels:
             raise ValueError(f"{len(labels.numbers)} labels have names, {state.n_labels} weights")
         self.state, self.quality, self._labels, self._place = state, quality, labels, place
-        self._passes_done, self.n_rows, self.n_resumed = passes_done, n_rows, n_rows
-        self.n_bad, self.complaint = n_bad, str(facts["complaint"])
+        self._passes_done, self.n_rows, self.n_bad = counts
+        self.n_resumed, self.complaint = self.n_rows, str(facts["complaint"])
 
 
 def _count(value: Any) -> int:
