@@ -157,22 +157,27 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     @property
     def mean_(self) -> NDArray[np.float32]:
         """Means of the weights, (D, L)."""
-        return self.state_.mean
+        return self._posterior().mean
 
     @property
     def variance_(self) -> NDArray[np.float32]:
         """Variances of the weights, (D, L)."""
-        return self.state_.variance
+        return self._posterior().variance
 
     @property
     def bias_mean_(self) -> Floats:
         """Mean of the bias."""
-        return self.state_.bias_mean
+        return self._posterior().bias_mean
 
     @property
     def bias_variance_(self) -> Floats:
         """Variance of the bias."""
-        return self.state_.bias_variance
+        return self._posterior().bias_variance
+
+    def _posterior(self) -> OnlineState:
+        if not hasattr(self, "_is_fitted"):
+            raise AttributeError("the model has not been fitted yet: call fit or partial_fit")
+        return self.state_
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each label, (n, L).

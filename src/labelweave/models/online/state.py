@@ -109,18 +109,14 @@ class OnlineState:
         if wanted >= len(self._current):
             room = max(1 + wanted, len(self._current) * 3 // 2)
             self._current = longer(self._current, room)
-        self.n_features = wanted
         if labels > self.n_labels:
-            self._add_labels(labels)
-
-    def _add_labels(self, n_labels: int) -> None:
-        self.positives = longer(self.positives, n_labels)
-        self.observed = longer(self.observed, n_labels)
+            self.positives = longer(self.positives, labels)
+            self.observed = longer(self.observed, labels)
+            self._calibration.grow(labels)
         if not self.model.coupled:
-            self._bias_mean = longer(self._bias_mean, n_labels)
-            self._bias_variance = longer(self._bias_variance, n_labels, self.model.bias_prior)
-        self._calibration.grow(n_labels)
-        self.n_labels = n_labels
+            self._bias_mean = longer(self._bias_mean, labels)
+            self._bias_variance = longer(self._bias_variance, labels, self.model.bias_prior)
+        self.n_features, self.n_labels = wanted, labels
 
     def _label_matrix(self, Y: NDArray[Any], n_rows: int, n_labels: int) -> Labels:
         with np.errstate(invalid="ignore"):
