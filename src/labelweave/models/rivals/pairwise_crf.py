@@ -549,8 +549,7 @@ class PairwiseCRF(MultiLabelClassifier):
         Weights, intercepts and symmetric couplings.
     edges_ : (L, L) bool array
         The pairs of labels that are coupled.
-    C_, label_penalty_ : float
-        The penalties used.
+    C_, label_penalty_ : see `ClassifierChain`
 
     Examples
     --------

@@ -44,7 +44,7 @@ class LabelPowerset(MultiLabelClassifier):
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        A classifier with ``predict_proba``, fitted to the label vectors as classes. By default
+        A classifier with ``predict_proba`` of the label vectors as classes; by default
         scikit-learn's multinomial logistic regression.
     C : float or "cv", default="cv"
         Inverse strength of the L2 penalty; "cv" takes the C with which independent logistic
@@ -165,9 +165,6 @@ def feature_penalty(
     return float(C)
 
 
-OUTPUTS = ("probability", "label")
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class RAkEL(MultiLabelClassifier):
     """Random k-labelsets (RAkEL; Tsoumakas and Vlahavas, 2007): small label powersets, averaged.
@@ -203,8 +200,7 @@ class RAkEL(MultiLabelClassifier):
         The labels of each member.
     estimators_ : list of LabelPowerset
         The members.
-    C_ : float
-        The penalty used; only without `estimator`.
+    C_ : see `LabelPowerset`
 
     Examples
     --------
@@ -233,7 +229,7 @@ class RAkEL(MultiLabelClassifier):
     )
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        check_choice(self.outputs, "outputs", OUTPUTS)
+        check_choice(self.outputs, "outputs", ("probability", "label"))
         self._votes = self.outputs == "label"
         seed, C = self._seed(), 1.0
         self.labelsets_ = self._draw_labelsets(np.random.default_rng(seed))
