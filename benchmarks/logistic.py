@@ -23,7 +23,8 @@ from benchmarks.settings import ACCURACY
 from benchmarks.tables import Rows, keep, markdown, show_megabytes, show_seconds
 from labelweave import load
 from labelweave._common.arrays import Floats
-from labelweave.logistic.solver import solve
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.solver import solve_problems
 
 SETS = ("scene", "yeast", "enron", "corel5k", "rcv1subset1")
 # The certificate of the reference optimum must be finer than what it is to judge.
@@ -61,7 +62,8 @@ def load_problem(name: str) -> Problem:
 
 
 def solve_ours(problem: Problem, tol: float, n_threads: int) -> Solution:
-    solution = solve(problem.X, problem.T, C=problem.C, tol=tol, n_threads=n_threads)
+    problems = LogisticProblems.per_label(problem.X, problem.T, C=problem.C)
+    solution = solve_problems(problems, tol=tol, n_threads=n_threads)
     return solution.coef, solution.intercept
 
 

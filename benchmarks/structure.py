@@ -211,7 +211,7 @@ def screening_table(names: tuple[str, ...]) -> Rows:
 def _gain(weights: EdgeWeights, parents: Any) -> float:
     """Held-out log-likelihood that a forest has more than labels without parents."""
     child = np.flatnonzero(parents >= 0)
-    return float(weights.gain[parents[child], child].sum())
+    return float((weights.pair - weights.alone)[parents[child], child].sum())
 
 
 def main() -> None:

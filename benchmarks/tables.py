@@ -64,12 +64,13 @@ def _measured_on(level: str, name: str) -> str:
 
 def _computed() -> dict[str, Callable[[str], Rows]]:
     """Return the topics whose tables are computed from other results."""
-    from benchmarks import strong_learners, summaries, weave  # these import this module
+    from benchmarks import names, strong_learners, summaries, weave  # these import this module
 
     return {
         "strong_learners": strong_learners.table,
         "weave": weave.table,
         "summary": summaries.table,
+        "names": names.table,
     }
 
 

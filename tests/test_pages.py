@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
+from benchmarks.names import rooms
 from benchmarks.tables import RESULTS, pages, rewritten
 from labelweave.models.methods import METHODS
 from tests.conftest import PROJECT
@@ -60,3 +61,8 @@ def test_readme_is_short():
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_in_the_table(method):
     assert re.search(rf"(?m)^\| [^|]*`{re.escape(method)}`", (DOCS / "methods.md").read_text())
+
+
+def test_every_room_with_public_names_is_in_the_reference():
+    text = (DOCS / "reference.md").read_text("utf-8")
+    assert {room for room in rooms() if f"<!-- table: names {room} -->" not in text} == set()

@@ -33,13 +33,12 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from labelweave._common.arrays import Counts, Floats, Indicators
+from labelweave._common.arrays import Counts, Floats, Indicators, Labels
 from labelweave._common.checks import check_choice, check_number, check_whole_number
 from labelweave.decision import ExpectedF
 from labelweave.decision.expected import F1Statistics
 from labelweave.decision.losses import Decision
 from labelweave.decision.probabilities import Probabilities, check_scores
-from labelweave.inference import Auto
 from labelweave.inference.search import greedy_path
 from labelweave.joint import JointDistribution
 
@@ -294,18 +293,22 @@ def _calibration_error(truth: Indicators, probabilities: Floats) -> float:
     return reliability_curve(probabilities, truth).error
 
 
-def _joint_calibration_error(truth: Indicators, joint: JointDistribution) -> float:
-    """Return the expected calibration error of the most probable vectors, over ten bins."""
-    if not hasattr(joint, "mode"):
-        return float("nan")
-    mode = joint.mode(Auto())
+def vector_reliability(
+    truth: Indicators | Labels, joint: JointDistribution, **bins: Any
+) -> ReliabilityCurve:
+    """Compare the probabilities of the most probable vectors with whether they are right."""
+    mode = joint.mode()
     if mode.labels.shape != truth.shape:
         raise ValueError(
             f"Y_true must have the shape of the joint's labels, {mode.labels.shape}; its shape is "
             f"{truth.shape}. Was the joint predicted from the same rows?"
         )
     confidence = np.minimum(np.exp(mode.log_prob), 1.0)
-    return reliability_curve(confidence, (mode.labels == truth).all(axis=1)).error
+    return reliability_curve(confidence, (mode.labels == truth).all(axis=1), **bins)
+
+
+def _joint_calibration_error(truth: Indicators, joint: JointDistribution) -> float:
+    return vector_reliability(truth, joint).error if hasattr(joint, "mode") else float("nan")
 
 
 # The table.

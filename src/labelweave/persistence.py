@@ -61,19 +61,13 @@ TRUSTED_TYPES = (
         *("ShuffleSplit", "StratifiedShuffleSplit", "TimeSeriesSplit"),
     )
     | _names("sklearn.neural_network._stochastic_optimizers", "AdamOptimizer", "SGDOptimizer")
-    | _names(
-        "sklearn.tree._tree", "Tree", kind="TreeNode"
-    )  # looked through by `check_decision_trees`
+    | _names("sklearn.tree._tree", "Tree", kind="TreeNode")  # see `check_decision_trees`
 )
 
 
 def check_decision_trees(model: Any) -> None:
-    """Raise ValueError for decision trees with invalid node or feature indices.
-
-    Compiled code follows these indices unchecked, so a forged tree could read any memory. Children
-    must come after their parents, which also guarantees that every path ends.
-    """
-    for part in parts_of(model):
+    """Raise ValueError for decision trees whose indices could lead compiled code astray."""
+    for part, _ in _parts_of(model):
         if isinstance(part, Tree):
             _check_tree(part)
         elif isinstance(part, BaseDecisionTree) and hasattr(part, "tree_"):
@@ -89,6 +83,7 @@ def _check_width(estimator: Any, members: list[Any]) -> None:
 
 
 def _check_tree(tree: Any) -> None:
+    # Children must come after their parents, so that every path ends.
     nodes = np.arange(tree.node_count)
     left, right = tree.children_left, tree.children_right
     inner = left != -1
@@ -107,48 +102,52 @@ def _check_tree(tree: Any) -> None:
         raise ValueError("a decision tree is deeper than declared")
 
 
-def parts_of(model: Any) -> Iterator[Any]:
-    """Iterate over all objects that a model consists of, each once."""
-    waiting, seen = [model], set()
+def _parts_of(model: Any) -> Iterator[tuple[Any, bool]]:
+    """Yield all objects that a model consists of, each once, and whether one of ours holds them."""
+    waiting, seen = [(model, False)], set()
     while waiting:
-        part = waiting.pop()
+        part, ours = waiting.pop()
         if id(part) in seen or isinstance(part, str | bytes | int | float | type(None)):
             continue
         seen.add(id(part))
-        yield part
+        yield part, ours
+        inner: Iterable[Any] = ()
         if isinstance(part, dict):
-            waiting += part.values()
+            inner = part.values()
         elif isinstance(part, list | tuple | set | frozenset):
-            waiting += part
+            inner = part
         elif isinstance(part, np.ndarray):
-            waiting += part.ravel().tolist() if part.dtype == object else []
+            inner = part.ravel().tolist() if part.dtype == object else ()
         else:
-            waiting += getattr(part, "__dict__", {}).values()
+            inner = getattr(part, "__dict__", {}).values()
+            # Predictions do not use a structure's gains, which are NaN if not measured.
+            ours = _is_ours(part) and not isinstance(part, Structure)
+        waiting += [(each, ours) for each in inner]
+
+
+def _is_ours(part: Any) -> bool:
+    return type(part).__module__.startswith("labelweave.")
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted model, or a pipeline that ends in one, to a file.
+    """Save a fitted model, or a pipeline that ends in one, to a file, by convention ``*.skops``.
 
     Warns if the model contains types that `load_model` will not trust by default.
 
     Parameters
     ----------
     model : estimator
-        The model.
     path : str or path
-        The file, by convention ``*.skops``. An existing file is replaced atomically: if the process
-        or the machine stops, either the old file or the new one is there.
+        An existing file is replaced at once: if the process or the machine stops, either the old
+        file or the new one is there.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> model = KNeighborsClassifier(1, algorithm="brute").fit([[0], [1]], [[1, 0], [0, 1]])
+    >>> from labelweave import BinaryRelevance, save_model
+    >>> model = BinaryRelevance(C=1.0).fit([[0], [1]], [[1, 0], [0, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "neighbours.skops")
-    ...     save_model(model, path)
-    ...     load_model(path).predict([[1]])
-    array([[0, 1]])
+    ...     save_model(model, pathlib.Path(folder, "model.skops"))
     """
     try:
         content = skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED)
@@ -170,7 +169,6 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
 
     labelweave's types and those known to be harmless (scikit-learn's estimators, NumPy, SciPy) are
     trusted; a file that contains any other type is rejected before anything in it is constructed.
-    Decision trees are validated, because compiled code follows their node tables unchecked.
 
     Parameters
     ----------
@@ -179,11 +177,6 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
     trusted : iterable of str
         Additional types to trust, e.g. ``"sklearn.neighbors._kd_tree.KDTree"``, whose tables
         compiled code follows unchecked, so that a forged one could do harm.
-
-    Returns
-    -------
-    estimator
-        The fitted model.
 
     Examples
     --------
@@ -205,8 +198,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
         if not refused:
             model = skops.io.load(file, trusted=named)
             check_decision_trees(model)
-            _require_numbers(model)
-            _check_learned(model)
+            _check_own_parts(model)
             return model
     raise ValueError(
         f"{os.fspath(path)} is rejected: it contains types that are not known to be safe, "
@@ -215,23 +207,25 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
     )
 
 
-def _check_learned(model: Any) -> None:
-    """Raise ValueError for sizes and positions in objects of labelweave that do not fit."""
-    for part in parts_of(model):
-        if hasattr(part, "_check_learned") and type(part).__module__.startswith("labelweave."):
+def _check_own_parts(model: Any) -> None:
+    """Raise ValueError for NaN, sizes and positions in objects of labelweave that cannot be."""
+    for part, ours in _parts_of(model):
+        is_weight = ours and isinstance(part, np.ndarray) and part.dtype.kind == "f"
+        if is_weight and np.isnan(part).any():
+            raise ValueError("it contains weights that are NaN")
+        if _is_ours(part) and hasattr(part, "_check_learned"):
             part._check_learned()
 
 
 def _foreign(named: Iterable[str]) -> list[str]:
-    """Return the types that are neither labelweave's own nor known to be harmless."""
     return [name for name in named if name not in TRUSTED_TYPES and not _is_our_class(name)]
 
 
 def _check_kinds(node: Any) -> None:
     """Raise ValueError if a trusted type is to be constructed by a foreign kind of node.
 
-    Types are trusted by name. Some kinds of nodes do not construct the type they name: they call a
-    function or look up an attribute, and chains of these can reach anything.
+    Some kinds of nodes do not construct the type they name: they call a function or look up an
+    attribute, and chains of these can reach anything.
     """
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     for part in parts:
@@ -250,11 +244,7 @@ def _own_kinds(name: str, kind: str) -> tuple[str, ...]:
 
 
 def _is_our_class(name: str) -> bool:
-    """Whether a dotted name is a class defined in labelweave, not just reachable through it.
-
-    ``labelweave.some_module.os`` has the same prefix, but nothing that labelweave merely imports (a
-    function, a module, another library's class) is trusted because of that.
-    """
+    """Whether a dotted name is a class defined in labelweave, not merely imported there."""
     module_name, _, class_name = name.rpartition(".")
     if module_name.partition(".")[0] != "labelweave":
         return False
@@ -263,23 +253,3 @@ def _is_our_class(name: str) -> bool:
     except (ImportError, AttributeError):
         return False
     return isinstance(found, type) and found.__module__ == module_name
-
-
-def _require_numbers(part: Any, ours: bool = False, seen: set[int] | None = None) -> None:
-    """Raise ValueError if an array in an object of labelweave contains NaN."""
-    seen = set() if seen is None else seen
-    if id(part) in seen or isinstance(part, Structure):
-        return  # predictions do not use a structure's gains, which are NaN if not measured
-    seen.add(id(part))
-    parts: Iterable[Any] = ()
-    if isinstance(part, np.ndarray):
-        if ours and part.dtype.kind == "f" and np.isnan(part).any():
-            raise ValueError("it contains weights that are NaN")
-    elif isinstance(part, dict):
-        parts = part.values()
-    elif isinstance(part, list | tuple):
-        parts = part
-    elif hasattr(part, "__dict__"):
-        ours, parts = type(part).__module__.startswith("labelweave."), vars(part).values()
-    for inner in parts:
-        _require_numbers(inner, ours, seen)

@@ -17,7 +17,7 @@ from labelweave._core import native
 __all__ = ["show_versions"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
-# What shows results and cannot change them.
+# Code that shows results and cannot change them, but for two files of it.
 _SHOWING = ("cli", "report", "papers", "distributed")
 _MEASURING = ("papers/measurements.py", "papers/posteriors.py")
 
@@ -42,10 +42,7 @@ def results_depend_on() -> dict[str, str]:
 
 @cache
 def code_version() -> str:
-    """Return the version of the library, its SIMD level, and a digest of what results depend on.
-
-    The digest is of the code that computes, the versions of other libraries, and the CPU.
-    """
+    """Return the library's version, its SIMD level, and a digest of code, libraries and CPU."""
     digest = _python_digest()
     digest.update(Path(native.__file__).read_bytes())
     digest.update(repr((library_versions(), cpu_name())).encode())
@@ -53,7 +50,6 @@ def code_version() -> str:
 
 
 def _python_digest() -> hashlib._Hash:
-    """Return a digest of the Python code that computes."""
     digest = hashlib.sha256()
     folder = Path(__file__).parent
     for file in sorted(folder.rglob("*.py")):
@@ -64,7 +60,7 @@ def _python_digest() -> hashlib._Hash:
 
 
 def environment() -> dict[str, str]:
-    """Return a description of the machine and of the compiled core in use."""
+    """Describe the machine and the compiled core."""
     return {
         "platform": platform.platform(),
         "CPU": cpu_name(),
@@ -79,12 +75,12 @@ def cpu_name() -> str:
     """Return the name of the CPU as reported by the operating system."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = [
-                line.partition(":")[2].strip() for line in file if line.startswith("model name")
-            ]
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
     except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()
+        pass
+    return platform.processor() or platform.machine()
 
 
 def show_versions() -> None:

@@ -17,7 +17,7 @@ from labelweave.data import write_mapped
 from labelweave.data.files import Limits, format_size, parse_size
 from labelweave.data.numbered_names import NumberedNames
 from labelweave.data.row_text import RowStream, read_svmlight, read_xmc
-from labelweave.data.tables import read_csv, read_parquet
+from labelweave.data.tables import read_labelled_table
 from labelweave.models.online import StreamLearner
 from labelweave.models.online.panels import check_room
 
@@ -115,9 +115,9 @@ def test_repeated_texts_in_parquet(tmp_path):
     pool = pa.default_memory_pool()
     usual = pool.max_memory()
     with pytest.raises(ValueError, match=r"the text in column 'text' needs 28.6 MB, more than"):
-        read_parquet(path, "y", limits=SMALL)
+        read_labelled_table(path, "y", limits=SMALL)
     assert pool.max_memory() <= max(usual, 2**22)
-    assert read_parquet(path, "y").X["text"].tolist()[:3] == [text, np.nan, "b"]
+    assert read_labelled_table(path, "y").X["text"].tolist()[:3] == [text, np.nan, "b"]
 
 
 def test_streams_check_their_header_and_their_model(tmp_path):
@@ -177,7 +177,7 @@ def test_what_is_counted_is_enough(tmp_path, n_features, n_labels, n_rows):
 def test_plain_files_are_as_large_as_they_are(tmp_path):
     path = write(tmp_path, "plain.csv", "x,y\n" + "1,1\n" * 2**18)
     assert path.stat().st_size > SMALL.memory
-    assert read_csv(path, "y", limits=SMALL).n_rows == 2**18
+    assert read_labelled_table(path, "y", limits=SMALL).n_rows == 2**18
 
 
 def test_limits_are_checked():

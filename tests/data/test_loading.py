@@ -18,10 +18,11 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from labelweave import Dataset, load
-from labelweave.data import catalogue, list_datasets
+from labelweave._common.arrays import is_mapped
+from labelweave.data import catalogue, list_datasets, write_mapped
 from labelweave.data import download as openml
 from labelweave.data.catalogue import find_entry
-from labelweave.data.download import cache_file, cache_folder, load_from_cache, save_to_cache
+from labelweave.data.download import cache_folder, cached, load_from_cache
 from labelweave.data.load import is_row_text, is_table
 
 ARFF = "@relation 'r: -C 1'\n@attribute y {0,1}\n@attribute x numeric\n@data\n1,2\n"
@@ -113,7 +114,7 @@ def test_catalogue_tells_where_each_set_is(data_folder):
     found = {entry.name: entry.found_in for entry in list_datasets()}
     assert found.pop("emotions") == found.pop("yeast") == "bundled"
     assert set(found.values()) == {None}
-    save_to_cache(Dataset(np.zeros((1, 1)), np.ones((1, 1)), name="enron"))
+    write_mapped(Dataset(np.zeros((1, 1)), np.ones((1, 1)), name="enron"), cached("enron"))
     (data_folder / "scene").mkdir()
     (data_folder / "scene" / "scene-train.arff").touch()
     found = {entry.name: entry.found_in for entry in list_datasets()}
@@ -259,7 +260,7 @@ def test_a_set_of_the_wrong_size_is_refused(small_sets, monkeypatch):
     message = str(caught.value)
     assert "30 rows, 5 features, 5 labels instead of 30, 8, 5" in message
     assert "no such version" in message
-    assert not cache_file("image").exists()
+    assert not cached("image").exists()
 
 
 def test_odd_label_values_are_refused(small_sets, monkeypatch):
@@ -291,20 +292,21 @@ def test_cached_sets_come_back_whole(as_sparse):
     data = Dataset(
         sparse.csr_array(X) if as_sparse else X, np.eye(2), ("é", "b c"), ("l 1", "l2"), "slashdot"
     )
-    save_to_cache(data)
+    write_mapped(data, cached("slashdot"))
     again = load_from_cache("slashdot")
     assert again.is_sparse == as_sparse
     np.testing.assert_array_equal(again.X.toarray() if as_sparse else again.X, X)
     assert (again.feature_names, again.label_names) == (data.feature_names, data.label_names)
     assert all(type(name) is str for name in again.feature_names)
-    assert [path.name for path in cache_folder().iterdir()] == ["slashdot.npz"]
+    assert again.Y.dtype == np.int64
+    assert not is_mapped(again.Y)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04broken"])
 def test_a_damaged_cache_is_named(content):
-    cache_folder().mkdir()
-    cache_file("slashdot").write_bytes(content)
-    with pytest.raises(ValueError, match=r"slashdot.npz: corrupt cache file .*: delete it"):
+    write_mapped(Dataset(np.zeros((1, 1)), np.ones((1, 1)), name="slashdot"), cached("slashdot"))
+    (cached("slashdot") / "X.npy").write_bytes(content)
+    with pytest.raises(ValueError, match=r"X.npy: damaged: .*: delete .*slashdot and try again"):
         load("slashdot")
 
 

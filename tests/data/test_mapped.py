@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from labelweave import BinaryRelevance, ClassifierChain, Dataset, load
-from labelweave._common.arrays import is_mapped
+from labelweave._common.matrices import is_mapped
 from labelweave.data import mapped, write_mapped
 from labelweave.data.row_text import read_svmlight, read_xmc
 from labelweave.logistic.solver import LARGEST_TRANSPOSE

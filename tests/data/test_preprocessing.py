@@ -108,7 +108,7 @@ def test_complete_numbers_are_only_scaled():
 
 def test_what_a_pipeline_takes_for_categories():
     model = with_preprocessing(LogisticRegression(), FRAME)
-    assert nominal_columns_of(preprocessor_of(model)) == ["colour", "city"]
+    assert nominal_columns_of(model) == ["colour", "city"]
     own = with_preprocessing(LogisticRegression(), FRAME)
     assert with_preprocessing(own, FRAME) is own
     unscaled = make_preprocessor(FRAME, scale=False).fit_transform(

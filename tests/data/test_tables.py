@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelweave.data.tables import read_csv, read_parquet, read_table
+from labelweave.data.tables import read_labelled_table, read_table
 
 TABLE = pd.DataFrame(
     {"sun": [1, 0, 1], "cover": [0.25, 1e-3, 2.5], "rain": [False, True, False], "wind": [3, -4, 0]}
@@ -27,10 +27,10 @@ def reader(request, tmp_path):
     path = tmp_path / f"toy.{request.param}"
     if request.param == "parquet":
         TABLE.to_parquet(path)
-        return lambda labels: read_parquet(path, labels)
+        return lambda labels: read_labelled_table(path, labels)
     text = TABLE.to_csv(sep="\t" if request.param == "tsv" else ",", index=False).encode()
     path.write_bytes(bz2.compress(text) if request.param == "csv.bz2" else text)
-    return lambda labels: read_csv(path, labels)
+    return lambda labels: read_labelled_table(path, labels)
 
 
 def test_named_labels_in_the_given_order(reader):
@@ -75,7 +75,7 @@ def test_label_choice_is_checked(reader):
 )
 def test_bad_tables(tmp_path, text, message):
     with pytest.raises(ValueError, match=re.escape("toy.csv: ") + ".*" + re.escape(message)):
-        read_csv(write(tmp_path, text), "y")
+        read_labelled_table(write(tmp_path, text), "y")
 
 
 @pytest.mark.parametrize(
@@ -97,21 +97,21 @@ def test_causes_are_named(tmp_path, text, message):
     path = tmp_path / "toy.csv"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        read_csv(path, "last:1", nominal=["zonne"] if "zone" in text else [])
+        read_labelled_table(path, "last:1", nominal=["zonne"] if "zone" in text else [])
 
 
 def test_commas_in_a_file_of_tabs(tmp_path):
     path = tmp_path / "toy.tsv"
     path.write_text("a,y\n1,0\n")
     with pytest.raises(ValueError, match=r"by ',', not by '\\t': name the file .csv"):
-        read_csv(path, "last:1")
+        read_labelled_table(path, "last:1")
     path.write_text("a,b\n1\n0\n")  # one column, whose name has a comma
     assert read_table(path).columns.tolist() == ["a,b"]
 
 
 def test_not_parquet(tmp_path):
     with pytest.raises(ValueError, match=r"toy.parquet: not a Parquet file"):
-        read_parquet(write(tmp_path, "hello", "toy.parquet"), "y")
+        read_labelled_table(write(tmp_path, "hello", "toy.parquet"), "y")
 
 
 MIXED = pd.DataFrame(
@@ -132,8 +132,7 @@ def mixed(request, tmp_path):
     path = tmp_path / f"songs.{request.param}"
     table = MIXED.astype({"colour": "category"})
     table.to_csv(path, index=False) if request.param == "csv" else table.to_parquet(path)
-    reader = read_csv if request.param == "csv" else read_parquet
-    return lambda **options: reader(path, '"rock, pop",jazz', **options)
+    return lambda **options: read_labelled_table(path, '"rock, pop",jazz', **options)
 
 
 def test_words_categories_booleans_and_gaps(mixed):
@@ -153,11 +152,11 @@ def test_words_categories_booleans_and_gaps(mixed):
 
 def test_words_that_are_numbers(tmp_path):
     text = "x,z,w,y\n?,no,007,1\nNA,YES,8,0\n5,,9,1\n"
-    data = read_csv(write(tmp_path, text), "y", nominal=["w"])
+    data = read_labelled_table(write(tmp_path, text), "y", nominal=["w"])
     np.testing.assert_array_equal(data.X["x"], [np.nan, np.nan, 5])
     np.testing.assert_array_equal(data.X["z"], [0, 1, np.nan])
     assert data.X["w"].tolist() == ["007", "8", "9"]
-    long = read_csv(write(tmp_path, "y,x\n1,12345678901234567890\n0,-1.5\n"), "y")
+    long = read_labelled_table(write(tmp_path, "y,x\n1,12345678901234567890\n0,-1.5\n"), "y")
     assert long.X.ravel().tolist() == [12345678901234567890.0, -1.5]
 
 
@@ -165,11 +164,11 @@ def test_dates_and_lists_in_parquet(tmp_path):
     path = tmp_path / "t.parquet"
     when = [pd.Timestamp("1970-01-02 12:00"), pd.NaT]
     pd.DataFrame({"y": [1, 0], "when": when}).to_parquet(path)
-    np.testing.assert_array_equal(read_parquet(path, "y").X["when"], [1.5, np.nan])
+    np.testing.assert_array_equal(read_labelled_table(path, "y").X["when"], [1.5, np.nan])
     pd.DataFrame({"y": [1, 0], "tags": [["a"], ["b"]]}).to_parquet(path)
     with pytest.raises(ValueError, match="column 'tags' holds neither numbers nor text"):
-        read_parquet(path, "y")
-    assert read_parquet(path, "y", ignore=["tags"]).n_features == 0
+        read_labelled_table(path, "y")
+    assert read_labelled_table(path, "y", ignore=["tags"]).n_features == 0
 
 
 @pytest.mark.parametrize(
@@ -184,24 +183,24 @@ def test_dates_and_lists_in_parquet(tmp_path):
 def test_a_first_line_that_is_a_row_is_not_lost(tmp_path, text, labels):
     path = write(tmp_path, text)
     with pytest.raises(ValueError, match=r"toy.csv: .*--no-header"):
-        read_csv(path, labels)
-    data = read_csv(path, labels, header=False)
+        read_labelled_table(path, labels)
+    data = read_labelled_table(path, labels, header=False)
     assert data.n_rows == text.count("\n")
     assert data.feature_names[0] == "1"
-    chosen = read_csv(path, [str(text.split()[0].count(",") + 1)], header=False)
+    chosen = read_labelled_table(path, [str(text.split()[0].count(",") + 1)], header=False)
     assert chosen.Y[0, 0] == 1
 
 
 def test_numbers_may_be_names(tmp_path):
-    assert read_csv(write(tmp_path, "0,1,2\n5,6,1\n"), "2").feature_names == ("0", "1")
+    assert read_labelled_table(write(tmp_path, "0,1,2\n5,6,1\n"), "2").feature_names == ("0", "1")
     path = write(tmp_path, "1100,1102,7\n5,6,1\n")
-    assert read_csv(path, "7", header=True).feature_names == ("1100", "1102")
-    unnamed = read_csv(write(tmp_path, ",x,y\n0,5,1\n"), "y", ignore=["Unnamed: 0"])
+    assert read_labelled_table(path, "7", header=True).feature_names == ("1100", "1102")
+    unnamed = read_labelled_table(write(tmp_path, ",x,y\n0,5,1\n"), "y", ignore=["Unnamed: 0"])
     assert unnamed.X.tolist() == [[5]]
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
 def test_numbers_are_read_to_the_last_bit(tmp_path_factory, values):
     text = "y,x\n" + "".join(f"1,{value!r}\n" for value in values)
-    data = read_csv(write(tmp_path_factory.mktemp("csv"), text), "y")
+    data = read_labelled_table(write(tmp_path_factory.mktemp("csv"), text), "y")
     np.testing.assert_array_equal(data.X.ravel(), values)

@@ -226,7 +226,7 @@ def test_every_short_name_makes_a_classifier_with_a_seed(key):
     model = make_method(key, seed=3)
     parameters = model.get_params(deep=False)
     assert parameters["random_state"] == 3
-    options = ("C", "smoothing", "noise", "temperature", "cv", "time_budget", "confidence")
+    options = ("C", "smoothing", "forgetting", "temperature", "cv", "time_budget", "confidence")
     option = next(name for name in options if name in parameters)
     assert getattr(make_method(f"{key}({option}=0.5)"), option) == 0.5
 

@@ -24,7 +24,8 @@ from labelweave._common.folds import Fold
 from labelweave._common.pipelines import copy_for_fold, inside
 from labelweave.data import load
 from labelweave.decision import TunedThresholds
-from labelweave.models.best_joint import Race, TrainingData, pool_weights
+from labelweave.models.best_joint import Race, pool_weights
+from labelweave.models.cross_fitting import TrainingData
 from labelweave.models.explanations import can_explain
 from labelweave.models.predictions import predict_joint
 

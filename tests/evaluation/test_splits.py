@@ -11,7 +11,6 @@ from sklearn.model_selection import KFold, cross_validate
 from sklearn.tree import DecisionTreeClassifier
 
 from labelweave.evaluation import IterativeStratification
-from labelweave.evaluation.splits import make_splitter
 
 
 @st.composite
@@ -121,13 +120,3 @@ def test_too_few_rows_and_missing_labels():
         IterativeStratification(4).assign(np.ones((0, 2)))
     with pytest.raises(ValueError, match="y is missing"):
         list(IterativeStratification(2).split(np.ones((4, 1))))
-
-
-def test_make_splitter():
-    X = np.zeros((20, 1))
-    expected = KFold(10, shuffle=True, random_state=0).split(X)
-    for (_, ours), (_, theirs) in zip(make_splitter().split(X), expected, strict=True):
-        assert np.array_equal(ours, theirs)
-    assert isinstance(make_splitter("stratified", 3, 1), IterativeStratification)
-    with pytest.raises(ValueError, match="'kfold' or 'stratified'"):
-        make_splitter("random")

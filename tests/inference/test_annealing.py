@@ -28,8 +28,9 @@ def test_the_compiled_walk_is_the_walk_of_whole_vectors(seed, L, K, infinite):
     joint = trees(seed, 5, L, K, infinite=infinite)
     strategy = Annealing(steps=80, temperature=3.0, reanneal=30, random_state=seed)
     start = Greedy()(joint).labels
-    compiled = strategy._walk(joint, start, seed)
-    plain = _walk_of_vectors(joint, start, strategy._temperatures(), seed)
+    temperatures = strategy._temperatures()
+    compiled = joint.as_trees().anneal(joint, start, temperatures, seed)
+    plain = _walk_of_vectors(joint, start, temperatures, seed)
     np.testing.assert_array_equal(compiled, plain)
 
 
@@ -75,7 +76,8 @@ def test_cold_walks_only_climb():
     joint = IndependentJoint(np.random.default_rng(0).normal(size=(30, 8)))
     start = np.zeros((30, 8), dtype=np.int8)
     strategy = Annealing(steps=400, temperature=1e-9, reanneal=400)
-    np.testing.assert_array_equal(strategy._walk(joint, start, 0), joint.mode().labels)
+    ends = joint.as_trees().anneal(joint, start, strategy._temperatures(), 0)
+    np.testing.assert_array_equal(ends, joint.mode().labels)
 
 
 def test_known_labels_stay():

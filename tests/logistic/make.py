@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from labelweave.logistic.solver import Solutions
+from labelweave.logistic.problem import LogisticProblems
+from labelweave.logistic.solver import Solutions, solve_problems
 from tests.reference.logistic import Reference, reference
 
 
@@ -43,3 +46,25 @@ def assert_same_bits(left: Solutions, right: Solutions, left_rows: Any = slice(N
     """Rows of `left` are exactly `right`."""
     for name in vars(right):
         np.testing.assert_array_equal(getattr(left, name)[left_rows], getattr(right, name), name)
+
+
+def solve(
+    X: Any,
+    T: Any,
+    *,
+    C: Any = 1.0,
+    sample_weight: Any = None,
+    extras: Any = None,
+    extra_mask: Any = None,
+    extra_penalty: float = 1.0,
+    **settings: Any,
+) -> Solutions:
+    """Fit one logistic regression per column of T."""
+    problems = LogisticProblems.per_label(X, T, sample_weight, C)
+    problems = replace(
+        problems,
+        extras=None if extras is None else sp.csr_array(extras, dtype=np.float64),
+        extra_mask=extra_mask,
+        extra_penalty=np.full((problems.n_problems, 1), float(extra_penalty)),
+    )
+    return solve_problems(problems, **settings)

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from labelweave.logistic.problem import LogisticProblems
-from labelweave.logistic.solver import solve, solve_problems
-from tests.logistic.make import assert_optimal, excess, make_problem
+from labelweave.logistic.solver import solve_problems
+from tests.logistic.make import assert_optimal, excess, make_problem, solve
 from tests.reference.logistic import reference
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.logistic.problem import LogisticProblems
-from labelweave.logistic.solver import solve, solve_problems
-from tests.logistic.make import assert_optimal, assert_same_bits, make_problem
+from labelweave.logistic.solver import solve_problems
+from tests.logistic.make import assert_optimal, assert_same_bits, make_problem, solve
 from tests.reference.logistic import reference
 
 TIGHT = 1e-14

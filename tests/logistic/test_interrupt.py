@@ -7,7 +7,8 @@ import pytest
 SETUP = """
 import numpy as np, scipy.sparse as sp
 from labelweave.logistic.problem import LogisticProblems
-from labelweave.logistic.solver import solve, solve_problems
+from labelweave.logistic.solver import solve_problems
+from tests.logistic.make import solve
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 60))
 T = rng.integers(0, 2, size=(1000, 40_000), dtype=np.int8)

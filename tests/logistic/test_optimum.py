@@ -10,8 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from labelweave import load
-from labelweave.logistic.solver import solve
-from tests.logistic.make import assert_optimal, excess, make_problem
+from tests.logistic.make import assert_optimal, excess, make_problem, solve
 from tests.reference.logistic import reference
 
 BUNDLED = ("emotions", "yeast")

@@ -17,8 +17,7 @@ from labelweave.logistic import penalties as penalty_selection
 from labelweave.logistic.conditionals import fit_conditionals
 from labelweave.logistic.penalties import PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import LogisticProblems
-from labelweave.logistic.solver import solve
-from tests.logistic.make import make_problem
+from tests.logistic.make import make_problem, solve
 
 PARENTS = np.tril(np.ones((3, 3), bool), -1)
 

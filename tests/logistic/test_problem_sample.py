@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from labelweave.data import load
 from labelweave.logistic.penalties import choose_penalties
 from labelweave.logistic.problem import LogisticProblems, sample_problems
-from labelweave.logistic.solver import solve
+from tests.logistic.make import solve
 
 
 def problems_of(targets, X=None):

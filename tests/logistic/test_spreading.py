@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from labelweave._common.engine import Lost, LostWorkError
 from labelweave.logistic.edges import edge_weights
-from labelweave.logistic.solver import solve, solve_problems
+from labelweave.logistic.solver import solve_problems
 from labelweave.logistic.spreading import Workers, spread_over
-from tests.logistic.make import assert_same_bits, make_problem
+from tests.logistic.make import assert_same_bits, make_problem, solve
 from tests.logistic.test_independence import FORMS, make_problems
 from tests.spreading import CardTable, spread_finely
 

@@ -130,7 +130,7 @@ def test_the_smoothing_is_the_best_of_the_candidates():
     model = DistributionalForest(estimator=SMALL).fit(X, Y)
     rng = np.random.default_rng(1)
     shares = sp.csr_array(rng.dirichlet(np.full(len(VECTORS), 0.3), size=len(X)))
-    rows = TrainingRows(X, Y, VECTORS, PLACE, WEIGHT, True)
+    rows = TrainingRows(X, Y, VECTORS, PLACE, WEIGHT)
     chosen = choose_smoothing(shares, rows, model.frequencies_, (1.0, 0.5), 1e-3)
 
     def likelihood(temperature, weight):

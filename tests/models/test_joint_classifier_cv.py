@@ -44,6 +44,7 @@ from labelweave import (
 )
 from labelweave.data import load
 from labelweave.inference import Greedy
+from labelweave.models.cross_fitting import TrainingData
 from labelweave.models.stacking import BaseLearner, fit_learners, handles_all_labels
 from labelweave.models.structure import structures_of
 from tests.contract.samples import sample
@@ -125,7 +126,8 @@ def test_binary_classifiers_are_not(estimator):
 
 def held_out_by(estimator, labels, cv=3, *, out_of_bag=False, X=X, weight=None):
     learner = BaseLearner(estimator, np.arange(labels.shape[1]), 0, out_of_bag)
-    return fit_learners([learner], X, labels.astype(np.int8), weight, cv, 0, None)
+    data = TrainingData(X, labels.astype(np.int8), weight)
+    return fit_learners([learner], data, cv, 0, None)
 
 
 @pytest.mark.parametrize("labels", [Y, Y[:, :1]])

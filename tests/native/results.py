@@ -12,9 +12,9 @@ from labelweave import BayesianOnlineClassifier, ClassifierChain, TreeNetwork
 from labelweave._core import native
 from labelweave.inference import Gibbs
 from labelweave.logistic.edges import edge_weights
-from labelweave.logistic.solver import solve
 from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
+from tests.logistic.make import solve
 
 # Settings that lead through all kernels of online learning.
 ONLINE = {

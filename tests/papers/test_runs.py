@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 from labelweave import compare
 from labelweave._common.engine import JoblibEngine
-from labelweave.evaluation.splits import make_splitter
 from labelweave.models.methods import make_methods
 from labelweave.papers import reproduce
 from labelweave.papers.measurements import load_data
@@ -60,7 +60,7 @@ def test_scores_are_those_of_compare(whole):
         make_methods(METHODS.values()),
         data.X,
         data.Y,
-        cv=make_splitter("kfold", 6, 0),
+        cv=KFold(6, shuffle=True, random_state=0),
         metrics=["exact_match", "hamming_loss"],
     )
     results = Results(tuple(result_lines(whole).read().values()))

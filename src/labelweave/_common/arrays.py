@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,3 @@ Indices: TypeAlias = NDArray[np.int64]
 Positions: TypeAlias = NDArray[np.intp]
 Counts: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
-
-
-def longer(array: NDArray[Any], length: int, new: float = 0.0) -> NDArray[Any]:
-    """Return the array with rows of the number `new` at its end, up to this length."""
-    added = np.full((length - len(array), *array.shape[1:]), new, dtype=array.dtype)
-    return np.concatenate([array, added])
-
-
-def is_mapped(array: Any) -> bool:
-    """Whether the numbers of an array lie in a file: it is a memory map, or a view of one."""
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return array is not None

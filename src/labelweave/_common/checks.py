@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,7 @@ from labelweave._common.arrays import Floats, Labels
 def check_whole_number(
     value: Any, name: str, minimum: int = 1, maximum: int | None = None, *, otherwise: str = ""
 ) -> int:
-    """Return a whole number of at least ``minimum``.
-
-    ``otherwise`` describes other permitted values, which the caller has handled before.
-    """
+    """Return a whole number; ``otherwise`` describes values that the caller permits besides."""
     if _is_whole(value) and minimum <= value and (maximum is None or value <= maximum):
         return int(value)
     range_ = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
@@ -46,9 +43,9 @@ def check_number(
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
         # Infinite bounds permit infinity.
-        inside = minimum <= number <= maximum and (above < number or above == -math.inf)
-        inside = inside and (number < below or below == math.inf)
-        if inside and not (finite and math.isinf(number)):
+        is_above = minimum <= number and (above < number or above == -math.inf)
+        is_below = number <= maximum and (number < below or below == math.inf)
+        if is_above and is_below and not (finite and math.isinf(number)):
             return number
     bounds = {"of at least": minimum, "above": above, "at most": maximum, "below": below}
     stated = " and ".join(f"{words} {at:g}" for words, at in bounds.items() if math.isfinite(at))
@@ -60,7 +57,6 @@ def check_number(
 
 
 def check_choice(value: Any, name: str, choices: Sequence[str], *, otherwise: str = "") -> str:
-    """Return one of the strings ``choices``."""
     if isinstance(value, str) and value in choices:
         return value
     *others, last = [*([otherwise] if otherwise else []), *map(repr, choices)]
@@ -68,21 +64,18 @@ def check_choice(value: Any, name: str, choices: Sequence[str], *, otherwise: st
 
 
 def check_flag(value: Any, name: str, *, otherwise: str = "") -> bool:
-    """Return True or False, of Python or of NumPy."""
     if not isinstance(value, bool | np.bool_):
         raise _refused(value, name, "True or False", otherwise)
     return bool(value)
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Return the number of threads that scikit-learn's parameter `n_jobs` stands for."""
     if not isinstance(n_jobs, Integral | None) or n_jobs == 0:
         raise _refused(n_jobs, "n_jobs", "None, a number of threads or -1 (all cores)")
     return int(effective_n_jobs(n_jobs))
 
 
 def check_label(value: Any, name: str, n_labels: int, label_names: Sequence[str] | None) -> int:
-    """Return the number of a label that is given by its number or its name."""
     if isinstance(value, str):
         if label_names is not None and value in label_names:
             return list(label_names).index(value)
@@ -124,12 +117,8 @@ def check_label_values(values: npt.NDArray[Any], allowed: tuple[int, ...], name:
     """Return ``values`` as int8, if they are among the consecutive whole numbers ``allowed``."""
     if values.dtype == object:
         raise ValueError(f"{name} must be numeric, with values in {allowed}")
-    if values.dtype.kind in "biu":  # the extremes are found much faster than `isin` works
-        valid = bool(np.min(values, initial=0) >= allowed[0]) and bool(
-            np.max(values, initial=0) <= allowed[-1]
-        )
-    else:
-        valid = bool(np.isin(values, allowed).all())
+    is_whole = values.dtype.kind in "biu"  # the extremes are found much faster than `isin` works
+    valid = _within(values, allowed) if is_whole else np.isin(values, allowed).all()
     if not valid:
         raise ValueError(f"{name} must only contain values in {allowed}")
     return np.ascontiguousarray(values, dtype=np.int8)
@@ -137,9 +126,12 @@ def check_label_values(values: npt.NDArray[Any], allowed: tuple[int, ...], name:
 
 def are_binary(values: npt.NDArray[Any]) -> bool:
     """Whether whole numbers are all 0 or 1, without a copy; False for other types."""
-    if values.dtype.kind not in "biu":
-        return False
-    return bool(np.min(values, initial=0) >= 0) and bool(np.max(values, initial=0) <= 1)
+    return values.dtype.kind in "biu" and _within(values, (0, 1))
+
+
+def _within(values: npt.NDArray[Any], allowed: tuple[int, ...]) -> bool:
+    low, high = np.min(values, initial=0), np.max(values, initial=0)
+    return bool(low >= allowed[0] and high <= allowed[-1])
 
 
 def _is_whole(value: Any) -> bool:
@@ -149,3 +141,28 @@ def _is_whole(value: Any) -> bool:
 def _refused(value: Any, name: str, wanted: str, otherwise: str = "") -> ValueError:
     also = f"{otherwise} or " if otherwise else ""
     return ValueError(f"{name} must be {also}{wanted}; got {value!r}")
+
+
+#: Random states as users give them.
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+
+def resolve_seed(random_state: RandomState) -> int:
+    """Return the 64-bit seed a random state stands for; None counts as 0."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**63 - 1, dtype=np.int64))
+    return check_whole_number(random_state, "random_state", 0) % 2**64
+
+
+def derive_seed(seed: int, stream: int) -> int:
+    """Return a seed for an independent stream of random numbers."""
+    return int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
+
+
+def is_one_of(value: Any, *names: str) -> bool:
+    """Whether a value is one of these names, and not an array or a number."""
+    return isinstance(value, str) and value in names

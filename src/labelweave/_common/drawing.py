@@ -18,5 +18,4 @@ def literal(text: object) -> str:
 
 
 def matplotlib_missing(what: str, instead: str = "") -> ImportError:
-    """Return the error of a picture without matplotlib."""
     return ImportError(f"{what} needs matplotlib: pip install 'labelweave[plot]'{instead}")

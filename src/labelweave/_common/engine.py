@@ -26,23 +26,20 @@ _BETWEEN_LOOKS = 0.5
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a function that other processes can import; failures are reported by the name.
+    """A call of a function that other processes can import; `Engine.share` may give arguments."""
 
-    An argument may be a value that `Engine.share` returned.
-    """
-
+    #: The name by which failures are reported.
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
 
     def __call__(self) -> Any:
-        """Call the function in this process."""
         return self.function(*self.arguments)
 
 
 @dataclass(frozen=True)
 class Lost:
-    """A call without a result: its name, the reason on one line, and the traceback if it raised."""
+    """A call without a result, the reason on one line, and the traceback if it raised an error."""
 
     name: str
     reason: str
@@ -50,7 +47,6 @@ class Lost:
 
     @classmethod
     def by(cls, name: str, error: BaseException) -> Lost:
-        """Describe a call that ended in an error."""
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return cls(name, reason, "".join(traceback.format_exception(error)))
 
@@ -84,15 +80,12 @@ class JoblibEngine:
 
     @property
     def n_workers(self) -> int:
-        """Number of processes."""
         return int(effective_n_jobs(self.n_jobs))
 
     def share(self, value: Any) -> Any:
-        """Return the value: joblib maps large arrays into its processes by itself."""
-        return value
+        return value  # joblib maps large arrays into its processes by itself
 
     def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
-        """Run the calls in worker processes."""
         # With batches of one call, each result can be kept as soon as it is there.
         parallel = processes(self.n_jobs, return_as="generator_unordered", batch_size=1)
         yield from parallel(delayed(_attempt)(number, call) for number, call in enumerate(calls))
@@ -128,8 +121,8 @@ _process = threading.RLock()
 def process_to_itself() -> Iterator[None]:
     """Let one thread at a time run in this context, with one thread for linear algebra.
 
-    A worker of a cluster may run several calls in threads of one process. Calls whose results
-    depend on the state of the process, such as caught warnings or the threads of BLAS, run alone.
+    Calls run alone if their results depend on the state of the process, such as caught warnings; a
+    worker of a cluster may run several calls in threads of one process.
     """
     with _process, threadpool_limits(limits=1):
         yield

@@ -1,14 +1,15 @@
 """Files that are never seen incomplete, locks, and archives that may be damaged.
 
 A file is written beside its place, forced to the disk and renamed. The system releases a lock when
-the process that holds it ends, so nothing has to be cleaned up after a kill. An archive that is
-damaged or forged ends in one kind of error, and takes no more memory than its bytes justify.
+the process that holds it ends, so nothing has to be cleaned up after a kill. A damaged or forged
+archive ends in one kind of error, and takes no more memory than its bytes justify.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import math
 import os
 import zipfile
 from collections.abc import Iterator
@@ -30,11 +31,8 @@ class DamagedFileError(ValueError):
 
 @contextmanager
 def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn any error while a file's content is read into a `DamagedFileError` that names the file.
-
-    Forged bytes reach zip, JSON, NumPy and constructors, each with errors of its own, so that all
-    exceptions count as damage except a lack of memory.
-    """
+    """Turn any error while a file's content is read into a `DamagedFileError` that names it."""
+    # Forged bytes reach zip, JSON, NumPy and constructors, each with errors of its own.
     try:
         yield
     except (DamagedFileError, MemoryError):
@@ -46,10 +44,7 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def check_sizes(archive: zipfile.ZipFile) -> None:
-    """Compare the sizes that entries and arrays claim with the bytes that are there.
-
-    Memory is allocated by claimed sizes, so a forged size could take all of it.
-    """
+    """Check the sizes that entries and arrays claim, by which memory is allocated."""
     for entry in archive.infolist():
         _check_entry(entry)
         if entry.filename.endswith(".npy"):
@@ -74,18 +69,15 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 
 
 def _check_array(file: IO[bytes], entry: zipfile.ZipInfo) -> None:
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-    claimed = dtype.itemsize
-    for size in shape:
-        claimed *= size
-    if claimed != entry.file_size - file.tell():
+    form = np.lib.format
+    is_first = form.read_magic(file) == (1, 0)
+    read_header = form.read_array_header_1_0 if is_first else form.read_array_header_2_0
+    shape, _, dtype = read_header(file)
+    claimed, there = math.prod(shape) * dtype.itemsize, entry.file_size - file.tell()
+    if claimed != there:
         raise ValueError(
-            f"{entry.filename} is an array of {claimed:,} bytes by its header and of "
-            f"{entry.file_size - file.tell():,} in the file"
+            f"{entry.filename} is an array of {claimed:,} bytes by its header and of {there:,} in "
+            "the file"
         )
 
 
@@ -106,8 +98,7 @@ def check_positions(positions: Any, size: int, name: str) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name only when it is complete and on the disk.
 
-    Whenever the process or the machine stops, either the old file or the new one is there. After an
-    exception, the old file is there and nothing beside it. If two processes write the same file,
+    Until then, and after an exception, the old file is there. If two processes write the same file,
     the second waits. Anything but a regular file, such as ``/dev/stdout``, is written directly.
     """
     target = Path(os.path.realpath(path))  # a link stays one

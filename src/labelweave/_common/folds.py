@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 
 from labelweave._common.arrays import Floats, Indices, Labels, Positions
 from labelweave._common.checks import check_number, check_whole_number
-from labelweave._common.row_keys import GOLDEN, keys_in_blocks, row_keys, scramble
+from labelweave._common.row_keys import GOLDEN, Words, keys_in_blocks, row_keys, scramble
 
 
 class Fold(NamedTuple):
@@ -21,6 +21,12 @@ class Fold(NamedTuple):
 
     train: Positions
     held_out: Positions
+
+
+def has_splits(cv: Any) -> bool:
+    """Whether `cv` is a splitter or a list of splits, which count rows of weight zero, too."""
+    is_splitter = not isinstance(cv, str | type) and hasattr(cv, "split")
+    return is_splitter or isinstance(cv, list)
 
 
 def check_folds(cv: Any, *, share: bool = False, otherwise: str = "") -> Any:
@@ -32,17 +38,12 @@ def check_folds(cv: Any, *, share: bool = False, otherwise: str = "") -> Any:
         if isinstance(cv, float):
             return check_number(cv, "cv", above=0, below=1)
         return check_whole_number(cv, "cv", 2, otherwise="a share between 0 and 1")
-    if has_splits(cv) and not (isinstance(cv, list) and not cv):
+    if has_splits(cv) and cv != []:
         return cv
     named = f"{otherwise}, " if otherwise else ""
     return check_whole_number(
         cv, "cv", 2, otherwise=f"{named}a splitter, a list of at least one (train, test)"
     )
-
-
-def has_splits(cv: Any) -> bool:
-    """Whether `cv` is a splitter or a list of splits, which count rows of weight zero, too."""
-    return isinstance(cv, list) or (not isinstance(cv, str | type) and hasattr(cv, "split"))
 
 
 def deal_kept(
@@ -55,11 +56,10 @@ def deal_kept(
 
 
 def deal(cv: Any, X: Any, labels: Labels, weight: Floats | None, seed: int) -> list[Fold]:
-    """Return the folds of the rows; none if no row can be held out, as all are equal.
+    """Return the folds of the rows that have weight; none if all rows are equal.
 
-    A whole number is a number of folds, and a share the share of the rows in the one fold that is
-    held out; both deal rows by their content. Anything else splits the rows as scikit-learn has it.
-    Rows of weight zero are in no fold.
+    A number of folds, or the share of the rows in the one fold that is held out, deals rows by
+    their content. Anything else splits them as scikit-learn does.
     """
     total = np.ones(len(labels)) if weight is None else weight
     if isinstance(cv, float):
@@ -107,24 +107,21 @@ def _split_by(cv: Any, X: Any, labels: Labels, weight: Floats) -> list[Fold]:
 
 
 def assign_folds(X: Any, weight: Floats, n_folds: int, seed: int) -> tuple[Positions, int]:
-    """Deal the rows that have weight into folds; equal rows go to the same fold.
-
-    So a row of weight two counts as two rows, a row of weight zero as none, and the order of the
-    rows does not matter. Returns the fold of each row and the number of folds, which is smaller
-    than asked for where there are fewer distinct rows.
-    """
-    keys = row_keys(X).astype(np.uint64)
-    with np.errstate(over="ignore"):
-        shuffled = scramble(keys + np.uint64(seed) * GOLDEN)
+    """Return the fold of each row, and the number of folds, at most that of the distinct rows."""
+    shuffled = _shuffled_keys(X, seed)
     distinct = np.unique(shuffled[weight > 0])
     n_folds = max(1, min(n_folds, len(distinct)))
     return np.searchsorted(distinct, shuffled) % n_folds, n_folds
 
 
+def _shuffled_keys(X: Any, seed: int) -> Words:
+    with np.errstate(over="ignore"):
+        return scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * GOLDEN)
+
+
 def row_uniforms(X: Any, seed: int) -> Floats:
     """Return a number between 0 and 1 per row of X, uniform, by the row's content and the seed."""
-    with np.errstate(over="ignore"):
-        shuffled = scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * GOLDEN)
+    shuffled = _shuffled_keys(X, seed)
     uniform: Floats = ((shuffled >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     return uniform
 
@@ -132,9 +129,8 @@ def row_uniforms(X: Any, seed: int) -> Floats:
 def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
     """Assign numbers to the distinct rows at random, by their content; equal rows share one.
 
-    Every distinct row waits for an exponential time at the rate of its weight, so those with the
-    first k numbers are a sample in which a row of weight two is as probable as one that occurs
-    twice. Weights must be positive.
+    Every distinct row waits for an exponential time at the rate of its (positive) weight. So in the
+    sample of the first k numbers a row of weight two is as probable as one that occurs twice.
     """
     distinct, member = np.unique(row_uniforms(X, seed), return_inverse=True)
     waiting = -np.log(distinct) / np.bincount(member, weights=weight)
@@ -144,10 +140,7 @@ def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
 
 
 def presentation_order(X: Any, labels: Labels, seed: int) -> Indices:
-    """Return the rows in a random order that depends on their content and the seed alone.
-
-    The order they are given in has no say, and equal rows stay together.
-    """
+    """Return the rows in a random order that depends on their content and the seed alone."""
     of_labels = keys_in_blocks(labels)
     with np.errstate(over="ignore"):
         mixed = scramble(keys_in_blocks(X) + np.uint64(seed) * GOLDEN)

@@ -42,18 +42,15 @@ class KeyedLines(Generic[Value]):
 
     def read(self) -> dict[str, Value]:
         """Return the last value of every key."""
-        return dict(
-            self._parse(line, number) for number, line in enumerate(self._whole_lines(), start=1)
-        )
+        lines = enumerate(self._whole_lines(), start=1)
+        return dict(self._parse(line, number) for number, line in lines)
 
     @contextmanager
     def writing(self) -> Iterator[Callable[[str, Value], None]]:
         """Hold the file and yield a function that appends a value under a key."""
         try:
-            with (
-                locked(self.file.with_name(self.file.name + ".lock")),
-                self.file.open("ab") as file,
-            ):
+            lock = self.file.with_name(self.file.name + ".lock")
+            with locked(lock), self.file.open("ab") as file:
                 flush_folder(self.file.parent)  # the file may be new
                 os.truncate(file.fileno(), sum(map(len, self._whole_lines())))
                 yield lambda key, value: self._append(file, key, value)

@@ -1,8 +1,4 @@
-"""The targets of users as (n, L) label matrices of 0/1, and back.
-
-`read_labels` reads the target of a fit, and `read_batch_labels` that of a batch of a stream, whose
-labels must agree with those of the batches before.
-"""
+"""The targets of users as (n, L) label matrices of 0/1, and back."""
 
 from __future__ import annotations
 
@@ -23,12 +19,8 @@ from labelweave._common.checks import are_binary
 class LabelEncoding:
     """How label vectors of 0/1 encode the target y.
 
-    Attributes
-    ----------
-    classes : array
-        The two values of a one-dimensional target, or the values 0 and 1 of each label, (L, 2).
-    names : tuple of str or None
-        Label names, if y has any.
+    The `classes` are the two values of a one-dimensional target, or the values 0 and 1 of each
+    label, (L, 2); the `names` are those of the labels, if y has any.
     """
 
     classes: NDArray[Any]
@@ -36,7 +28,6 @@ class LabelEncoding:
 
     @property
     def single(self) -> bool:
-        """Whether the target was one-dimensional."""
         return self.classes.ndim == 1
 
     def decode(self, labels: Labels) -> NDArray[Any]:
@@ -78,7 +69,7 @@ def read_labels(y: Any, n_rows: int) -> tuple[Labels, LabelEncoding]:
     y = _as_array(y)
     if y.ndim != 2:
         return _read_single(y, n_rows)
-    # Entries of other types are checked one by one below: some, like pandas.NA, cannot be compared.
+    # Other entries are checked one by one: some, like pandas.NA, cannot be compared.
     numeric = y.dtype.kind in "biuf"
     values = check_array(
         y, dtype=None, input_name="y", ensure_min_features=0, ensure_all_finite=numeric
@@ -145,10 +136,9 @@ def _as_array(y: Any) -> NDArray[Any]:
 
 def _is_binary(values: NDArray[Any]) -> Mask:
     """Return which entries of an object array (say, of nullable columns) are 0 or 1."""
-    kinds = (bool, np.bool_, Real)
 
     def is_binary(value: Any) -> bool:
-        return isinstance(value, kinds) and value in (0, 1)
+        return isinstance(value, bool | np.bool_ | Real) and value in (0, 1)
 
     return np.frompyfunc(is_binary, 1, 1)(values).astype(np.bool_)  # type: ignore[no-any-return]
 
@@ -172,8 +162,8 @@ def read_batch_labels(
 ) -> tuple[Labels, LabelEncoding]:
     """Return the labels of a batch as 0/1 and their encoding: the known one, possibly extended.
 
-    `classes` are the two values of a one-dimensional y, needed if the first batch has only one of
-    them. With `may_grow`, later batches may append labels on the right.
+    `classes` are the two values of a one-dimensional y, whose first batch may have only one. With
+    `may_grow`, later batches may append labels on the right.
     """
     labels, encoding = read_labels(y, n_rows)
     if encoding.single and (known is None or known.single):

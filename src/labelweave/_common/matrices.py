@@ -17,15 +17,12 @@ from sklearn.utils.validation import validate_data
 from labelweave._common.arrays import Counts, Floats, Positions
 from labelweave._core import native
 
-#: The number of entries of a block.
+#: The most entries, and rows, of a block; a single row may have more.
 BLOCK_ENTRIES = 2**18
 
 
 def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
-    """Yield slices of the rows of a CSR matrix, and of their entries in ``X.data``.
-
-    A block has at most `BLOCK_ENTRIES` entries and rows, unless a single row has more.
-    """
+    """Yield slices of the rows of a CSR matrix, and of their entries in ``X.data``, in blocks."""
     first, n_rows = 0, X.shape[0]
     while first < n_rows:
         ends = X.indptr[first + 1 : first + 1 + BLOCK_ENTRIES]
@@ -37,7 +34,6 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
 
 
 def column_counts(X: Any) -> Counts:
-    """Return the number of entries in each column of a CSR matrix."""
     counts = np.zeros(X.shape[1], dtype=np.int64)
     # Each block costs as much as there are columns, hence long blocks if there are many.
     step = max(BLOCK_ENTRIES, X.shape[1])
@@ -47,7 +43,6 @@ def column_counts(X: Any) -> Counts:
 
 
 def column_sums(X: Any, weight: Floats) -> Floats:
-    """Return the weighted sum of the rows of a CSR matrix."""
     sums = np.zeros(X.shape[1])
     for rows, entries in row_blocks(X):
         lengths = np.diff(X.indptr[rows.start : rows.stop + 1])
@@ -56,10 +51,8 @@ def column_sums(X: Any, weight: Floats) -> Floats:
 
 
 def check_csr(X: Any) -> None:
-    """Raise a ValueError unless the parts of a CSR matrix fit together.
-
-    Unlike SciPy's ``check_format``, this leaves the matrix as it is and copies nothing of its size.
-    """
+    """Raise a ValueError unless the parts of a CSR matrix fit together."""
+    # SciPy's ``check_format`` copies parts, and changes the matrix.
     n_rows, n_columns = X.shape
     starts, indices = X.indptr, X.indices
     n_entries = len(indices)
@@ -149,11 +142,7 @@ def require_distinct_names(X: Any) -> None:
 
 
 def canonical_csr(X: Any) -> Any:
-    """Return a sparse X as float64 CSR whose rows hold each column once, in order.
-
-    Entries of a row that are out of order or in parts would give the same optimum, but not the
-    same bits, nor the same keys of rows.
-    """
+    """Return X as float64 CSR whose rows hold each column once, in order: for the same bits."""
     X = X.tocsr().astype(np.float64, copy=False)
     if not X.has_canonical_format:
         X = X.copy()  # the caller's matrix stays as it is
@@ -219,3 +208,10 @@ def linear_scores(X: Any, weights: Floats, intercept: Floats, n_threads: int = 1
     scores: Floats = np.empty((X.shape[0], len(intercept)))
     native.linear_scores(native_matrix(X), weights, intercept, scores, n_threads)
     return scores
+
+
+def is_mapped(array: Any) -> bool:
+    """Whether the numbers of an array lie in a file: it is a memory map, or a view of one."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None

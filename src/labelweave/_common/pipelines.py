@@ -16,17 +16,10 @@ from labelweave._common.arrays import Floats
 
 @dataclass(frozen=True)
 class Inside:
-    """The estimator at the end of a model, and rows on their way to it.
+    """The estimator at the end of a model, and the rows X as it sees them, if any were given.
 
-    Attributes
-    ----------
-    model : estimator
-    X : array, sparse matrix or data frame
-        The rows as `model` sees them; None if no rows were given.
-    shown : array, sparse matrix or data frame
-        The rows as people see them: before transformers that change each feature by itself.
-    names : sequence of str
-        One for each column of both; None if no names were given.
+    People are `shown` the rows before transformers that change each feature by itself. The `names`
+    are those of the columns of both.
     """
 
     model: Any
@@ -58,7 +51,6 @@ def layers(
 
 
 def _further(at: Inside, delegates: bool) -> Inside | None:
-    """Return the next layer; None at the end."""
     model = at.model
     if isinstance(model, Pipeline):
         return _at_last_step(at)
@@ -104,8 +96,7 @@ def _delegated(at: Inside) -> Inside | None:
 def last(model: Any) -> Any:
     """Return the classifier at the end of pipelines and fitted searches, to set its parameters.
 
-    Unlike `inside` it stops at frozen models, which others share, and at searches that will be
-    fitted, as their choice depends on all parameters of their estimator.
+    Unlike `inside` it stops at frozen models, which others share, and at searches to be fitted.
     """
     if isinstance(model, Pipeline):
         return last(model.steps[-1][1])
@@ -123,8 +114,7 @@ def first(model: Any) -> Any:
 def copy_for_fold(fitted: Any) -> Any:
     """Return an unfitted copy for parts of the rows, with the choices that were made on all.
 
-    These are penalties of "cv", the best parameters of a search and the best of several models. The
-    weights of a pool are chosen anew, and the transformers of a pipeline learn anew.
+    These are penalties of "cv", the best parameters of a search and the best of several models.
     """
     if isinstance(fitted, FrozenEstimator):
         return fitted
@@ -139,10 +129,7 @@ def copy_for_fold(fitted: Any) -> Any:
 
 
 def fit_arguments(model: Any, weight: Floats | None) -> dict[str, Floats]:
-    """Return the arguments of `fit` that hand sample weights to all steps that take them.
-
-    ValueError if there are weights but the estimator at the end takes none.
-    """
+    """Return the arguments of `fit` that hand sample weights to all steps that take them."""
     if weight is None:
         return {}
     if not any(_weight_parameters(last(model))):

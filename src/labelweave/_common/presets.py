@@ -1,11 +1,8 @@
 """Named sets of parameters, such as those a method was published with.
 
-Defaults are the values that serve best; a preset holds the values that somebody else has fixed. It
-fills in ordinary parameters when an object is made, so that printing, cloning and searching over
-parameters need to know nothing of it.
-
 A class with presets has two attributes: ``presets``, the parameters by the name of the preset, and
-``preset``, which makes an object: ``TreeNetwork.preset("published", C=1.0)``.
+``preset``, which makes an object with ordinary parameters:
+``TreeNetwork.preset("published", C=1.0)``.
 """
 
 from __future__ import annotations
@@ -24,12 +21,10 @@ NO_PRESETS: Presets = MappingProxyType({})
 
 
 def published(**settings: Any) -> Presets:
-    """Return the one preset of a method that was published with these settings."""
     return MappingProxyType({"published": MappingProxyType(settings)})
 
 
 def presets_of(kind: type) -> Presets:
-    """Return the presets of a class; an empty mapping if it has none."""
     presets: Presets = getattr(kind, "presets", NO_PRESETS)
     return presets
 

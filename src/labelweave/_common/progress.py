@@ -1,9 +1,8 @@
 """Stages of long work, and the one way to show them.
 
-Code that takes long announces its stages by ``with stage(name, total) as advance``. Nobody watches
-by default, and then a stage costs nothing. Inside ``with watching(show)``, `show` is called with
-the open stages, the outermost first, whenever one begins, advances or ends. `progress_shown`
-watches with progress bars.
+Code that takes long announces its stages by ``with stage(name, total) as advance``. Inside ``with
+watching(show)``, `show` is called with the open stages, the outermost first, whenever one begins,
+advances or ends. `progress_shown` watches with progress bars.
 """
 
 from __future__ import annotations
@@ -24,14 +23,12 @@ _BETWEEN_LINES = 60.0
 
 @dataclass
 class Stage:
-    """A part of long work: its finished and total steps, and when it began on the monotonic clock.
-
-    The note of the last step, if there is one, is shown in place of the number of steps.
-    """
+    """A part of long work. The note of its last step is shown in place of the number of steps."""
 
     name: str
     total: int | None = None
     done: int = 0
+    #: On the monotonic clock.
     began: float = field(default_factory=time.monotonic)
     note: str = ""
 
@@ -54,10 +51,7 @@ def watching(show: Watcher) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-    """Announce a part of long work, and yield a function to call after every step.
-
-    The function may be given a note that says how far the work has come.
-    """
+    """Announce a part of long work; yield a function to call, maybe with a note, at each step."""
     show = _watcher.get()
     if show is None:
         yield lambda note="": None

@@ -1,6 +1,6 @@
-"""Rows named by their content: keys, distinct rows, digests of data.
+"""Keys of rows, distinct rows and digests of data, by content: the same on every machine.
 
-Keys and digests are the same in every process and on every machine.
+Random numbers keyed by rows are the same whatever batch a row comes in.
 """
 
 from __future__ import annotations
@@ -54,10 +54,7 @@ _COPIED = 1024
 
 
 def row_keys(X: Any) -> Indices:
-    """Return an integer per row of X that depends on the row's non-zero features only.
-
-    Random numbers keyed by these are the same whatever batch a row comes in.
-    """
+    """Return an integer per row of X that depends on the row's non-zero features only."""
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
             keys = np.empty(len(X), dtype=np.uint64)

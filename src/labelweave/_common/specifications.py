@@ -17,10 +17,7 @@ _PATTERN = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Specification:
-    """A name with options: Python literals, other specifications, or lists and tuples of them.
-
-    The `arguments` are options without a name, which come first: ``PrecisionAtK(3)``.
-    """
+    """A name with options, and arguments without a name before them: ``PrecisionAtK(3)``."""
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)
@@ -67,7 +64,6 @@ def split_specifications(text: str) -> list[str]:
 
 
 def parse_specification(text: str) -> Specification:
-    """Parse one specification."""
     found = _PATTERN.fullmatch(text)
     if found is None:
         raise ValueError(f"cannot parse {text!r}: expected a name or name(option=value, ...)")

@@ -45,33 +45,29 @@ class _Group(TyperGroup):
             sys.stdout.flush()  # inside the try, because the reader of a pipe may have left
             return result
         except CommandError as error:
-            _print_error(str(error))
-            raise typer.Exit(error.exit_code) from error
+            raise _failure(str(error), error.exit_code) from error
         except KeyboardInterrupt as error:
             if _can_start_threads():
                 raise typer.Exit(130) from error
             # OpenBLAS interrupts its own process if it cannot start its threads.
-            _print_error(
+            raise _failure(
                 "cannot start threads: raise the limit on processes or memory (ulimit -u, ulimit "
                 "-v), or set OPENBLAS_NUM_THREADS=1"
-            )
-            raise typer.Exit(1) from error
+            ) from error
         except BrokenPipeError as error:
             if _reader_left():
                 raise typer.Exit(141) from error  # as if by SIGPIPE, like other commands
-            _print_error(f"{error} (use --debug for a traceback)")
-            raise typer.Exit(1) from error
+            raise _failure(f"{error} (use --debug for a traceback)") from error
         except MemoryError as error:
-            _print_error(
+            raise _failure(
                 f"out of memory{f' ({error})' if str(error) else ''}: use fewer labels, features "
                 "or rows, or fewer --jobs where there are several"
-            )
-            raise typer.Exit(1) from error
+            ) from error
         except Exception as error:
             if _is_typers(error):
                 raise
-            _print_error(f"{type(error).__name__}: {error} (use --debug for a traceback)")
-            raise typer.Exit(1) from error
+            name = type(error).__name__
+            raise _failure(f"{name}: {error} (use --debug for a traceback)") from error
 
 
 def _is_typers(error: Exception) -> bool:
@@ -100,8 +96,10 @@ def _reader_left() -> bool:
     return True
 
 
-def _print_error(message: str) -> None:
+def _failure(message: str, exit_code: int = 1) -> typer.Exit:
+    """Print an error, and return the exception that ends the command."""
     print(f"error: {message}", file=sys.stderr)
+    return typer.Exit(exit_code)
 
 
 @contextmanager

@@ -39,8 +39,6 @@ from labelweave.cli.outputs import (
     check_workers,
     check_writable,
     comparison_text,
-    file_of_results,
-    resumable,
     workers,
     write_comparison,
     write_report,
@@ -52,20 +50,8 @@ if TYPE_CHECKING:
     from labelweave.evaluation import Comparison
 
 
-class Splits(StrEnum):
-    """Ways of splitting rows into folds."""
-
-    kfold = "kfold"
-    stratified = "stratified"
-
-
-class Test(StrEnum):
-    """Significance tests."""
-
-    paired = "paired"
-    corrected = "corrected"
-
-
+Splits = StrEnum("Splits", ["kfold", "stratified"])
+Test = StrEnum("Test", ["paired", "corrected"])
 MethodsOption = Annotated[
     str,
     typer.Option(
@@ -211,9 +197,15 @@ def _estimators(methods: str, decisions: str, seed: int) -> tuple[dict[str, Any]
 
 
 def _splitter(splits: Splits, folds: int, seed: int, data: Dataset) -> Any:
-    from labelweave.evaluation.splits import make_splitter
+    from sklearn.model_selection import KFold
 
-    splitter = make_splitter(splits.value, folds, seed)
+    from labelweave.evaluation import IterativeStratification
+
+    splitter: Any = (
+        KFold(folds, shuffle=True, random_state=seed)
+        if splits == Splits.kfold
+        else IterativeStratification(folds, random_state=seed)
+    )
     with argument("--folds"):
         next(splitter.split(data.X, data.Y))
     return splitter
@@ -221,7 +213,7 @@ def _splitter(splits: Splits, folds: int, seed: int, data: Dataset) -> Any:
 
 @contextmanager
 def _running(jobs: int | None, cluster: str | None, results: Path | None) -> Iterator[Engine]:
-    """Yield the engine of the folds; show progress, and name the kept folds after an early end."""
+    """Yield the engine of the folds, and show progress."""
     from sklearn.exceptions import FitFailedWarning
 
     from labelweave._common.progress import progress_shown
@@ -232,8 +224,6 @@ def _running(jobs: int | None, cluster: str | None, results: Path | None) -> Ite
     with (
         workers(jobs, cluster, kept=kept, folds=True) as engine,
         progress_shown("comparing methods"),
-        resumable(kept),
-        file_of_results("--results"),
         warnings.catch_warnings(),
     ):
         # Failed fits are reported at the end, with the exit code.

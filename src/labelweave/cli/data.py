@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,20 +12,17 @@ import typer
 from labelweave.cli.inputs import load_dataset
 from labelweave.cli.options import (
     BadInputError,
-    IgnoreOption,
-    LabelsOption,
-    MaxFeaturesOption,
-    MaxLabelsOption,
-    MaxMemoryOption,
     ReadOptions,
     ZeroBasedFlag,
     argument,
+    reads,
 )
 
 if TYPE_CHECKING:
     from labelweave.data import Dataset
 
 
+@reads("labels", "ignore", "max_memory", "max_features", "max_labels")
 def convert(
     files: Annotated[
         list[str],
@@ -35,11 +33,8 @@ def convert(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
     zero_based: ZeroBasedFlag = False,
-    labels: LabelsOption = None,
-    ignore: IgnoreOption = None,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
-    max_labels: MaxLabelsOption = None,
+    *,
+    read_options: ReadOptions,
 ) -> None:
     """Write a data set into a folder of arrays, which other commands open without reading it all.
 
@@ -49,15 +44,8 @@ def convert(
     labelweave convert part-*.svm.gz --out news
     labelweave fit news --method br --model news.skops
     """  # noqa: D301
-    options = ReadOptions(
-        labels=labels,
-        ignore=ignore,
-        zero_based=zero_based or None,  # None: the reader of whole files looks for a feature 0
-        max_memory=max_memory,
-        max_features=max_features,
-        max_labels=max_labels,
-    )
-    data = _convert(files, out, options)
+    # None: the reader of whole files looks for a feature 0.
+    data = _convert(files, out, replace(read_options, zero_based=zero_based or None))
     typer.echo(
         f"{out}: {data.n_rows:,} rows, {data.n_features:,} features, {data.n_labels:,} labels",
         err=True,

@@ -38,12 +38,9 @@ if TYPE_CHECKING:
 _PLOT_FORMATS = (".png", ".svg", ".pdf")
 
 
-class Picture(StrEnum):
-    """Kinds of pictures of the dependence between labels."""
-
-    graph = "graph"
-    information = "information"
-    log_odds = "log-odds"
+Picture = StrEnum(
+    "Picture", {"graph": "graph", "information": "information", "log_odds": "log-odds"}
+)
 
 
 @reads_rows

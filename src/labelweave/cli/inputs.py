@@ -109,18 +109,11 @@ def label_names_of(model: Any, n_labels: int) -> list[str]:
     return [f"y{label}" for label in range(n_labels)]
 
 
-def nominal_of(model: Any) -> list[str]:
-    """Return the columns that were categorical when the model was fitted."""
-    from labelweave.data.preprocessing import nominal_columns_of, preprocessor_of
-
-    preprocessor = preprocessor_of(model)
-    return [] if preprocessor is None else nominal_columns_of(preprocessor)
-
-
 def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
     """Read the FILE argument: features for a model, with or without labels."""
     from labelweave.data.columns import split_names
     from labelweave.data.load import is_table
+    from labelweave.data.preprocessing import nominal_columns_of
     from labelweave.data.tables import read_table
 
     if not is_table(file):
@@ -128,7 +121,7 @@ def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
         _check_numbers(model, data, file, "FILE", read_options)
         return dataset_features(model, data, "FILE")
 
-    nominal, limits = nominal_of(model), read_options.limits()
+    nominal, limits = nominal_columns_of(model), read_options.limits()
     with argument("FILE"):
         table = read_table(file, nominal=nominal, header=read_options.header, limits=limits)
     # Unknown columns may contain anything; a model without feature names uses all of them.
@@ -156,13 +149,14 @@ def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[
     The label columns of a table are the model's, unless the options name others.
     """
     from labelweave.data.load import is_table
+    from labelweave.data.preprocessing import nominal_columns_of
 
     by_name = is_table(dataset)
     known = label_names_of(model, 0) if by_name else None
     read_options = replace(
         read_options,
         labels=read_options.labels or known or None,
-        nominal=nominal_of(model) if by_name else None,
+        nominal=nominal_columns_of(model) if by_name else None,
     )
     data = load_dataset(dataset, _counted_as_in(model, read_options))
     _check_numbers(model, data, dataset, "DATASET", read_options)
@@ -237,10 +231,7 @@ def _report_surplus(argument_name: str, surplus: int) -> None:
 
 def _is_sparse_text(data: Dataset) -> bool:
     """Whether features and labels are numbered instead of named, as in svmlight and XMC text."""
-    from labelweave.data.numbered_names import NumberedNames
-
-    names = data.feature_names
-    return data.is_sparse and isinstance(names, NumberedNames) and names.prefix == "x"
+    return data.is_sparse and getattr(data.feature_names, "prefix", None) == "x"
 
 
 def _with_columns(X: Any, n_columns: int) -> Any:
@@ -281,9 +272,9 @@ def _as_fitted(model: Any, frame: pd.DataFrame, argument_name: str) -> pd.DataFr
     import pandas as pd
 
     from labelweave.data.columns import feature_column
-    from labelweave.data.preprocessing import preprocessor_of
+    from labelweave.data.preprocessing import nominal_columns_of, preprocessor_of
 
-    nominal, may_miss = set(nominal_of(model)), preprocessor_of(model) is not None
+    nominal, may_miss = set(nominal_columns_of(model)), preprocessor_of(model) is not None
     columns = []
     for position, name in enumerate(frame.columns):
         given = frame.iloc[:, position]

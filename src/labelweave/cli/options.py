@@ -3,8 +3,8 @@
 Exit codes are 0 for success, 1 for failure, 2 for invalid input or usage, 130 for an interruption
 and 141 if nobody reads the output.
 
-Typer has no groups of options, so `reads_data` and `reads_rows` add the options for reading files
-to the signatures of commands.
+Typer has no groups of options, so the decorator `reads` adds the options for reading files to the
+signatures of commands.
 """
 
 from __future__ import annotations
@@ -124,77 +124,73 @@ def scale_of(option: bool | None) -> bool | Literal["auto"]:
     return "auto" if option is None else option
 
 
-LabelsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--labels",
-        help="Label columns of a file: 'last:6', 'first:6', or their names 'a,b,c'; enclose names "
-        "that contain commas in double quotes. 'top:10': the ten most common labels of a data set "
-        "whose labels are known.",
-    ),
-]
-IgnoreOption = Annotated[
-    str | None,
-    typer.Option("--ignore", help="Columns to drop, such as an identifier: 'id,name'."),
-]
-NominalOption = Annotated[
-    str | None,
-    typer.Option("--nominal", help="Columns of a CSV file whose numbers are codes: 'zone,colour'."),
-]
-HeaderOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line of a CSV file contains the column names; otherwise they are "
-        "1, 2, 3, …",
-        show_default="it does; an error if it looks like a row",
-    ),
-]
-ZeroBasedOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--zero-based/--one-based",
-        help="Whether the feature indices of an svmlight file start at 0 or 1.",
-        show_default="0 if there is a feature 0",
-    ),
-]
 ZeroBasedFlag = Annotated[
     bool, typer.Option("--zero-based", help="Feature indices of svmlight text start at 0.")
 ]
-MaxMemoryOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory", help="Largest size of one file or matrix, e.g. 16GB.", show_default="2GB"
-    ),
-]
-MaxFeaturesOption = Annotated[
-    int | None,
-    typer.Option(
-        "--max-features",
-        min=1,
-        help="Largest number of features that a short svmlight or XMC file may declare.",
-        show_default="2^24",
-    ),
-]
-MaxLabelsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--max-labels",
-        min=1,
-        help="Largest number of labels that a short XMC file may declare.",
-        show_default="2^17",
-    ),
-]
 
-_OPTIONS: dict[str, Any] = {
-    "labels": LabelsOption,
-    "ignore": IgnoreOption,
-    "nominal": NominalOption,
-    "header": HeaderOption,
-    "zero_based": ZeroBasedOption,
-    "max_memory": MaxMemoryOption,
-    "max_features": MaxFeaturesOption,
-    "max_labels": MaxLabelsOption,
+_READ_OPTIONS: dict[str, Any] = {
+    "labels": Annotated[
+        str | None,
+        typer.Option(
+            "--labels",
+            help="Label columns of a file: 'last:6', 'first:6', or their names 'a,b,c'; enclose "
+            "names that contain commas in double quotes. 'top:10': the ten most common labels of a "
+            "data set whose labels are known.",
+        ),
+    ],
+    "ignore": Annotated[
+        str | None,
+        typer.Option("--ignore", help="Columns to drop, such as an identifier: 'id,name'."),
+    ],
+    "nominal": Annotated[
+        str | None,
+        typer.Option(
+            "--nominal", help="Columns of a CSV file whose numbers are codes: 'zone,colour'."
+        ),
+    ],
+    "header": Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line of a CSV file contains the column names; otherwise they "
+            "are 1, 2, 3, …",
+            show_default="it does; an error if it looks like a row",
+        ),
+    ],
+    "zero_based": Annotated[
+        bool | None,
+        typer.Option(
+            "--zero-based/--one-based",
+            help="Whether the feature indices of an svmlight file start at 0 or 1.",
+            show_default="0 if there is a feature 0",
+        ),
+    ],
+    "max_memory": Annotated[
+        str | None,
+        typer.Option(
+            "--max-memory",
+            help="Largest size of one file or matrix, e.g. 16GB.",
+            show_default="2GB",
+        ),
+    ],
+    "max_features": Annotated[
+        int | None,
+        typer.Option(
+            "--max-features",
+            min=1,
+            help="Largest number of features that a short svmlight or XMC file may declare.",
+            show_default="2^24",
+        ),
+    ],
+    "max_labels": Annotated[
+        int | None,
+        typer.Option(
+            "--max-labels",
+            min=1,
+            help="Largest number of labels that a short XMC file may declare.",
+            show_default="2^17",
+        ),
+    ],
 }
 
 
@@ -222,33 +218,32 @@ class ReadOptions:
 Command = Callable[..., None]
 
 
-def reads_data(command: Command) -> Command:
-    """Give the options for reading data to a command that learns from them."""
-    return _with_options(command, list(_OPTIONS))
+def reads(*names: str) -> Callable[[Command], Command]:
+    """Put options for reading files into a command's signature, in place of `read_options`."""
+
+    def with_options(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            if parameter.name != "read_options":
+                parameters.append(parameter)
+                continue
+            for name in names:
+                option = parameter.replace(name=name, annotation=_READ_OPTIONS[name], default=None)
+                parameters.append(option)
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            read_options = ReadOptions(**{name: given.pop(name) for name in names})
+            command(**given, read_options=read_options)
+
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return with_options
 
 
-def reads_rows(command: Command) -> Command:
-    """Give the options for reading rows to a command that applies a fitted model to them."""
-    return _with_options(command, [name for name in _OPTIONS if name != "nominal"])
-
-
-def _with_options(command: Command, names: Sequence[str]) -> Command:
-    """Return the command with options in its signature in place of the parameter `read_options`."""
-    signature = inspect.signature(command, eval_str=True)
-    parameters: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        if parameter.name != "read_options":
-            parameters.append(parameter)
-            continue
-        for name in names:
-            option = parameter.replace(name=name, annotation=_OPTIONS[name], default=None)
-            parameters.append(option)
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        read_options = ReadOptions(**{name: given.pop(name) for name in names})
-        command(**given, read_options=read_options)
-
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+#: For commands that learn from data, and for commands that apply a fitted model to rows.
+reads_data = reads(*_READ_OPTIONS)
+reads_rows = reads(*(name for name in _READ_OPTIONS if name != "nominal"))

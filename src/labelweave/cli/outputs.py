@@ -7,7 +7,7 @@ import logging
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -24,14 +24,7 @@ if TYPE_CHECKING:
     from labelweave.evaluation import Comparison
 
 
-class TextFormat(StrEnum):
-    """Formats in which a comparison is printed instead of the table on the console."""
-
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-
-
+TextFormat = StrEnum("TextFormat", ["markdown", "latex", "csv"])
 #: The key of the typed command in the context of a command.
 COMMAND_LINE = "labelweave.command_line"
 SCORE_FORMATS: Final = (".json", ".csv", ".md")
@@ -144,12 +137,24 @@ def check_workers(jobs: int | None, cluster: str | None) -> None:
 def workers(
     jobs: int | None, cluster: str | None, *, kept: str | None, folds: bool = False
 ) -> Iterator[Engine]:
-    """Yield the engine that runs the work; `kept` says which results survive a lost cluster."""
-    if cluster is None:
-        from labelweave._common.engine import JoblibEngine
+    """Yield the engine that runs the work; `kept` says which results survive an early end."""
+    from labelweave._common.engine import JoblibEngine
+    from labelweave._common.keyed_lines import KeyedLinesError
 
-        yield JoblibEngine(-1 if jobs is None else jobs)
-        return
+    here = nullcontext(JoblibEngine(-1 if jobs is None else jobs))
+    with here if cluster is None else _cluster(cluster, kept, folds) as engine:
+        try:
+            yield engine
+        except KeyboardInterrupt:
+            if kept is not None:
+                typer.echo(f"interrupted; {kept}", err=True)
+            raise
+        except KeyedLinesError as error:
+            raise BadInputError(f"--results: {error}") from error
+
+
+@contextmanager
+def _cluster(cluster: str, kept: str | None, folds: bool) -> Iterator[Engine]:
     with argument("--cluster"):
         # Only here: most commands need no cluster, and dask takes long to import.
         from labelweave.distributed import connect
@@ -168,28 +173,6 @@ def workers(
             raise WorkFailedError(f"{error}; {kept}") from error
 
 
-@contextmanager
-def resumable(kept: str | None) -> Iterator[None]:
-    """Print `kept`, which says which results survive, when the user interrupts the command."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if kept is not None:
-            typer.echo(f"interrupted; {kept}", err=True)
-        raise
-
-
-@contextmanager
-def file_of_results(option: str) -> Iterator[None]:
-    """Turn an error about a file of results into one about the option that names it."""
-    from labelweave._common.keyed_lines import KeyedLinesError
-
-    try:
-        yield
-    except KeyedLinesError as error:
-        raise BadInputError(f"{option}: {error}") from error
-
-
 def _warn_of_threads(engine: DaskEngine) -> None:
     threads = max(engine.client.nthreads().values(), default=1)
     if threads > 1:
@@ -202,14 +185,10 @@ def _warn_of_threads(engine: DaskEngine) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence the log of dask, because the command reports errors itself."""
-    # One handler for all loggers of dask and tornado.
-    handlers = logging.getLogger("distributed").handlers
-    before = [handler.level for handler in handlers]
-    for handler in handlers:
-        handler.setLevel(logging.CRITICAL)
+    """Silence the logs of dask and tornado, because the command reports errors itself."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
     try:
         yield
     finally:
-        for handler, level in zip(handlers, before, strict=True):
-            handler.setLevel(level)
+        logging.disable(before)

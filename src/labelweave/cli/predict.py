@@ -240,15 +240,15 @@ def predict(
     labelweave predict sets.skops songs.csv --conformal 0.9
     """  # noqa: D301
     check_writable(output, "--output")
-    _check_combination(proba, decision, expected, conformal)
+    rule = _checked_decision(proba, decision, expected, conformal)
     fitted = load_model(model, trust)
     features = read_features(fitted, file, read_options)
 
     if conformal is not None:
         write_table(_set_table(fitted, features, conformal), output)
         return
-    if decision is not None:
-        write_table(_decided(fitted, features, decision, expected), output)
+    if rule is not None:
+        write_table(_decided(fitted, features, rule, expected), output)
         return
     from labelweave.models.predictions import predict_labels, predict_marginals
 
@@ -258,30 +258,30 @@ def predict(
     write_table(_table(fitted, values), output)
 
 
-def _check_combination(
+def _checked_decision(
     proba: bool, decision: str | None, expected: bool, conformal: float | None
-) -> None:
-    """Raise an error for options that exclude each other, and for unknown decisions."""
+) -> Any:
+    """Return the decision; raise an error for options that exclude each other."""
     if conformal is not None and (proba or decision is not None):
         other = "--proba" if proba else "--decision"
         raise BadInputError(f"{other} and --conformal exclude each other: omit one of them")
     if decision is None and expected:
         raise BadInputError("--expected: the score of what decision? Add --decision")
-    if decision is not None and proba:
+    if decision is None:
+        return None
+    if proba:
         raise BadInputError("--decision: probabilities do not depend on it; omit it or --proba")
-    if decision is not None:
-        from labelweave.models.methods import make_decision
-
-        with argument("--decision"):
-            make_decision(decision)
-
-
-def _decided(model: Any, features: Any, decision: str, expected: bool) -> pd.DataFrame:
     from labelweave.models.methods import make_decision
+
+    with argument("--decision"):
+        return make_decision(decision)
+
+
+def _decided(model: Any, features: Any, rule: Any, expected: bool) -> pd.DataFrame:
     from labelweave.models.predictions import predict_decided
 
     with argument("--decision"):
-        found = predict_decided(model, features, make_decision(decision))
+        found = predict_decided(model, features, rule)
     if found is None:
         raise BadInputError("--decision: this model has no joint distribution to decide by")
     labels, score = found
@@ -291,7 +291,7 @@ def _decided(model: Any, features: Any, decision: str, expected: bool) -> pd.Dat
     if not expected:
         return table
     if score is None:
-        raise BadInputError(f"--expected: {decision} decides for all rows together; omit it")
+        raise BadInputError(f"--expected: {rule} decides for all rows together; omit it")
     return table.assign(expected_score=score)
 
 
@@ -303,8 +303,6 @@ def _table(model: Any, values: Any) -> pd.DataFrame:
 
 def _set_table(model: Any, features: Any, confidence: float) -> pd.DataFrame:
     """Return the labels on which all vectors of a set agree, and the sizes of the sets."""
-    import pandas as pd
-
     from labelweave._common.pipelines import inside
     from labelweave.models.conformal import ConformalClassifier
 
@@ -316,8 +314,5 @@ def _set_table(model: Any, features: Any, confidence: float) -> pd.DataFrame:
     with argument("--conformal"):
         last.set_params(confidence=confidence)
         sets = last.predict_set(model[:-1].transform(features) if last is not model else features)
-    agreed = pd.DataFrame(
-        sets.outer.astype(int), columns=label_names_of(model, sets.outer.shape[1])
-    )
-    table = agreed.astype("Int64").mask(sets.outer & ~sets.inner)
+    table = _table(model, sets.outer.astype(int)).astype("Int64").mask(sets.outer & ~sets.inner)
     return table.assign(set_size=sets.sizes, set_complete=sets.complete.astype(int))

@@ -11,22 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelweave.cli.options import ClusterOption, JobsOption, WorkFailedError, argument
-from labelweave.cli.outputs import COMMAND_LINE, check_workers, file_of_results, resumable, workers
+from labelweave.cli.outputs import COMMAND_LINE, check_workers, workers
 
 if TYPE_CHECKING:
     from labelweave.papers.reproduction import Reproduction
     from labelweave.report.document import Document
 
 
-class Paper(StrEnum):
-    """The papers, and all of them."""
-
-    p2cg = "p2cg"
-    mc = "mc"
-    bomc = "bomc"
-    all = "all"
-
-
+Paper = StrEnum("Paper", ["p2cg", "mc", "bomc", "all"])
 ExperimentsOption = Annotated[
     str | None,
     typer.Option("--only", help="Comma-separated experiments, such as tables or figure-3."),
@@ -88,8 +80,6 @@ def reproduce(
     with (
         workers(jobs, cluster, kept=kept, folds=True) as engine,
         progress_shown("reproducing", lines=True),
-        resumable(kept),
-        file_of_results("--results"),
     ):
         found = papers.reproduce(
             plans,

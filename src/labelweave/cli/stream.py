@@ -16,16 +16,14 @@ import typer
 from labelweave.cli.options import (
     BadInputError,
     ClusterOption,
-    MaxFeaturesOption,
-    MaxLabelsOption,
-    MaxMemoryOption,
     ReadOptions,
     SeedOption,
     WorkFailedError,
     ZeroBasedFlag,
     argument,
+    reads,
 )
-from labelweave.cli.outputs import check_writable, resumable, workers
+from labelweave.cli.outputs import check_writable, workers
 
 if TYPE_CHECKING:
     from labelweave.distributed.partitioned import PartitionedLearner
@@ -81,6 +79,7 @@ RoundsOption = Annotated[
 ]
 
 
+@reads("max_memory", "max_features", "max_labels")
 def stream(
     files: FilesArgument,
     out: OutOption,
@@ -93,9 +92,8 @@ def stream(
     restart: RestartOption = False,
     batch: BatchOption = 1000,
     score: ScoreOption = True,
-    max_memory: MaxMemoryOption = None,
-    max_features: MaxFeaturesOption = None,
-    max_labels: MaxLabelsOption = None,
+    *,
+    read_options: ReadOptions,
     seed: SeedOption = 0,
     jobs: ThreadsOption = None,
     cluster: ClusterOption = None,
@@ -131,11 +129,11 @@ def stream(
     reading = {
         "zero_based": zero_based,
         "n_labels": labels,
-        "max_features": max_features,
-        "max_labels": max_labels,
+        "max_features": read_options.max_features,
+        "max_labels": read_options.max_labels,
         "skip_bad": skip_bad,
     }
-    common = {"score": score, "limits": ReadOptions(max_memory=max_memory).limits()}
+    common = {"score": score, "limits": read_options.limits()}
     with argument("--method"):
         run = _Run(_online_model(method, seed), out, restart, reading)
     with _exclusive(out):
@@ -235,7 +233,7 @@ class _Run:
         if self.restart:
             shutil.rmtree(folder, ignore_errors=True)
         kept = f"finished partitions are kept in {folder}: the same command goes on from there"
-        with workers(None, cluster, kept=kept) as engine, resumable(kept):
+        with workers(None, cluster, kept=kept) as engine:
             from labelweave.distributed.partitioned import PartitionedLearner
 
             started = time.perf_counter()

@@ -24,16 +24,8 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 # Words that are read as 0 or 1.
-_WORDS = {
-    "false": 0.0,
-    "true": 1.0,
-    "no": 0.0,
-    "yes": 1.0,
-    "f": 0.0,
-    "t": 1.0,
-    "n": 0.0,
-    "y": 1.0,
-}
+_WORDS = dict.fromkeys(("false", "no", "f", "n"), 0.0)
+_WORDS |= dict.fromkeys(("true", "yes", "t", "y"), 1.0)
 
 
 def parse_number(value: Any) -> float | None:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelweave._common.arrays import Floats, Indicators, Indices, is_mapped
+from labelweave._common.arrays import Floats, Indicators, Indices
 from labelweave._common.checks import are_binary, check_whole_number
-from labelweave._common.matrices import canonical_csr, require_distinct_names
+from labelweave._common.matrices import canonical_csr, is_mapped, require_distinct_names
 from labelweave.data.columns import feature_column, split_names
 from labelweave.data.numbered_names import NumberedNames
 

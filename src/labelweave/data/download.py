@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from labelweave._common.arrays import Indicators
-from labelweave._common.files import replacing
 from labelweave.data.catalogue import CatalogueEntry
-from labelweave.data.dataset import Dataset, as_features, as_labels
+from labelweave.data.dataset import Dataset
+from labelweave.data.mapped import read_mapped
 
 _SERVER = "https://www.openml.org"
 _PATIENCE = 8.0  # seconds; an answer takes less than one
@@ -110,13 +109,8 @@ def _to_dataset(bunch: Any, entry: CatalogueEntry) -> Dataset:
         X = np.asarray(X).astype(np.float64)  # nominal columns are returned as text
     if sparse.issparse(X) != entry.is_sparse:
         X = sparse.csr_array(X) if entry.is_sparse else X.toarray()
-    return Dataset(
-        as_features(X),
-        _binary(np.asarray(bunch.target), entry),
-        tuple(bunch.feature_names),
-        tuple(bunch.target_names),
-        entry.name,
-    )
+    Y = _binary(np.asarray(bunch.target), entry)
+    return Dataset(X, Y, tuple(bunch.feature_names), tuple(bunch.target_names), entry.name)
 
 
 def _binary(target: NDArray[Any], entry: CatalogueEntry) -> Indicators:
@@ -142,48 +136,15 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "labelweave"
 
 
-def cache_file(name: str) -> Path:
-    """Return the path of a data set in the cache."""
-    return cache_folder() / f"{name}.npz"
-
-
-def save_to_cache(data: Dataset) -> None:
-    """Save a data set to the cache atomically."""
-    path = cache_file(data.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    arrays: dict[str, NDArray[Any]] = {
-        "Y": data.Y.astype(np.int8),
-        "feature_names": np.asarray(data.feature_names, dtype=np.str_),
-        "label_names": np.asarray(data.label_names, dtype=np.str_),
-        "shape": np.asarray(data.X.shape),
-    }
-    X: Any = data.X  # data sets that can be downloaded are numeric and complete
-    if isinstance(X, np.ndarray):
-        arrays["X"] = X
-    else:
-        arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr}
-    with replacing(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+def cached(name: str) -> Path:
+    """Return the folder of a data set in the cache, in the format of `write_mapped`."""
+    return cache_folder() / name
 
 
 def load_from_cache(name: str) -> Dataset:
-    """Load a data set from the cache."""
-    path = cache_file(name)
+    """Load a data set from the cache into memory."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return _from_arrays(arrays, name)
-    except (BadZipFile, EOFError, KeyError, OSError, ValueError) as error:
-        raise ValueError(
-            f"{path}: corrupt cache file ({error}): delete it and try again"
-        ) from error
-
-
-def _from_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Dataset:
-    n, D = (int(size) for size in arrays["shape"])
-    X = (
-        arrays["X"]
-        if "X" in arrays
-        else sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, D))
-    )
-    feature_names, label_names = tuple(arrays["feature_names"]), tuple(arrays["label_names"])
-    return Dataset(as_features(X), as_labels(arrays["Y"]), feature_names, label_names, name)
+        data = read_mapped(cached(name))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{error}: delete {cached(name)} and try again") from error
+    return replace(data, X=data.X.copy(), Y=data.Y.astype(np.int64))

@@ -108,11 +108,7 @@ def format_size(n_bytes: int) -> str:
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
 
-_OPENERS: dict[str, Callable[..., object]] = {
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
-}
+_OPENERS: dict[str, Callable[..., object]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _PIECE = 2**20
 # Raised when a corrupt compressed file is read.
 CORRUPT_FILE_ERRORS = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)

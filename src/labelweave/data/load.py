@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -25,16 +25,11 @@ from labelweave.data.catalogue import (
 )
 from labelweave.data.columns import LabelSpec, split_names
 from labelweave.data.dataset import Dataset
-from labelweave.data.download import (
-    cache_file,
-    download,
-    load_from_cache,
-    save_to_cache,
-)
+from labelweave.data.download import cached, download, load_from_cache
 from labelweave.data.files import FilePath, Limits, display_path, uncompressed_name
-from labelweave.data.mapped import read_mapped
+from labelweave.data.mapped import HEADER, read_mapped, write_mapped
 from labelweave.data.row_text import read_svmlight, read_xmc
-from labelweave.data.tables import read_csv, read_parquet
+from labelweave.data.tables import read_labelled_table
 
 _TOP = re.compile(r"top:(\d{1,9})")
 
@@ -95,14 +90,8 @@ def load(
     >>> load("emotions").n_labels
     6
     """
-    options = _Options(
-        labels,
-        _names(ignore),
-        _names(nominal),
-        header,
-        zero_based,
-        Limits.of(max_memory, max_features, max_labels),
-    )
+    limits = Limits.of(max_memory, max_features, max_labels)
+    options = _Options(labels, _names(ignore), _names(nominal), header, zero_based, limits)
     top = _TOP.fullmatch(labels.strip()) if isinstance(labels, str) else None
     if top is None:
         return _load(source, options)
@@ -142,17 +131,14 @@ def _names(given: str | Sequence[str]) -> list[str]:
 def _load(source: FilePath, options: _Options) -> Dataset:
     if not is_in_catalogue(os.fspath(source)):
         if Path(source).is_dir():
-            _require_marked(source, options, "this folder")
+            _refuse_labels(source, options, "this folder")
             return read_mapped(source, limits=options.limits).without(options.ignore)
-        known_format = _format(source)
-        if known_format is not None:
-            if not Path(source).is_file():
-                raise FileNotFoundError(f"there is no file {display_path(source)!r}")
-            return known_format.read(source, options)
+        if _ending(source) in _ENDINGS:
+            return _read_file(source, options)
         if Path(source).exists():
             raise ValueError(
                 f"cannot tell the format of {display_path(source)!r} from its extension; "
-                f"known extensions: {', '.join(_FORMATS)}, optionally followed by .gz, .xz or .bz2"
+                f"known extensions: {', '.join(_ENDINGS)}, optionally followed by .gz, .xz or .bz2"
             )
     entry = find_entry(os.fspath(source))
     if options.labels is not None:
@@ -167,47 +153,44 @@ def is_row_text(source: FilePath) -> bool:
     """Whether a source is a file of svmlight or XMC text, which can be read a row at a time."""
     if is_in_catalogue(os.fspath(source)) or Path(source).is_dir():
         return False
-    return _format(source) in (_SVMLIGHT, _XMC)
+    return _ending(source) in _ROW_TEXT
 
 
 def refuse_other_formats(source: FilePath) -> None:
     """Raise ValueError for a folder, or a file whose name says that it is no row text."""
-    path = Path(source)
-    known = _format(source)
-    if path.is_dir() or known not in (None, _SVMLIGHT, _XMC):
-        ending = Path(uncompressed_name(source)).suffix.lower()
-        kind = "a folder" if path.is_dir() else f"a {ending} file"
+    is_folder, ending = Path(source).is_dir(), _ending(source)
+    if is_folder or (ending in _ENDINGS and ending not in _ROW_TEXT):
+        kind = "a folder" if is_folder else f"a {ending} file"
         raise ValueError(f"{display_path(source)}: expected svmlight or XMC text, not {kind}")
 
 
 def is_table(source: FilePath) -> bool:
     """Whether a source is a file of CSV or Parquet, plain or compressed."""
-    return _format(source) in (_CSV, _PARQUET)
+    return _ending(source) in _TABLES
 
 
-def _read_arff(path: FilePath, options: _Options) -> Dataset:
-    _refuse_nominal(path, options)
-    return read_arff(path, options.labels, ignore=options.ignore, limits=options.limits)
-
-
-def _read_xmc(path: FilePath, options: _Options) -> Dataset:
-    _require_marked(path, options, "this format")
-    return read_xmc(path, limits=options.limits).without(options.ignore)
-
-
-def _read_svmlight(path: FilePath, options: _Options) -> Dataset:
-    _require_marked(path, options, "this format")
-    data = read_svmlight(path, zero_based=options.zero_based, limits=options.limits)
+def _read_file(path: FilePath, options: _Options) -> Dataset:
+    ending, source = _ending(path), display_path(path)
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {source!r}")
+    given: dict[str, Any] = {"ignore": options.ignore, "limits": options.limits}
+    if ending in _TABLES:
+        if options.labels is None:
+            raise ValueError(
+                f"{source}: specify which columns are labels: labels='last:6' (or 'first:6', or "
+                "their names)"
+            )
+        given |= {"nominal": options.nominal, "header": options.header}
+        return read_labelled_table(path, options.labels, **given)
+    if ending == ".arff":
+        _refuse_nominal(path, options)
+        return read_arff(path, options.labels, **given)
+    _refuse_labels(path, options, "this format")
+    if ending in _XMC:
+        data = read_xmc(path, limits=options.limits)
+    else:
+        data = read_svmlight(path, zero_based=options.zero_based, limits=options.limits)
     return data.without(options.ignore)
-
-
-def _read_csv(path: FilePath, options: _Options) -> Dataset:
-    labels = _labels_of_table(path, options)
-    return read_csv(path, labels, header=options.header, **_table_options(options))
-
-
-def _read_parquet(path: FilePath, options: _Options) -> Dataset:
-    return read_parquet(path, _labels_of_table(path, options), **_table_options(options))
 
 
 def _refuse_nominal(path: FilePath, options: _Options) -> None:
@@ -215,48 +198,21 @@ def _refuse_nominal(path: FilePath, options: _Options) -> None:
         raise ValueError(f"{display_path(path)}: nominal applies to CSV and Parquet files only")
 
 
-def _require_marked(path: FilePath, options: _Options, kind: str) -> None:
+def _refuse_labels(path: FilePath, options: _Options, kind: str) -> None:
     """Raise an error for options of tables, because this kind of source marks its labels."""
     _refuse_nominal(path, options)
     if options.labels is not None:
         raise ValueError(f"{display_path(path)}: labels does not apply: {kind} marks its labels")
 
 
-def _labels_of_table(path: FilePath, options: _Options) -> LabelSpec:
-    if options.labels is None:
-        raise ValueError(
-            f"{display_path(path)}: specify which columns are labels: labels='last:6' "
-            "(or 'first:6', or their names)"
-        )
-    return options.labels
+_XMC = (".txt", ".xmc")
+_ROW_TEXT = (*_XMC, ".svm", ".svmlight", ".libsvm")
+_TABLES = (".csv", ".tsv", ".parquet", ".pq")
+_ENDINGS = (".arff", *_ROW_TEXT, *_TABLES)
 
 
-def _table_options(options: _Options) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in ("ignore", "nominal", "limits")}
-
-
-@dataclass(frozen=True)
-class _Format:
-    """A file format: the extensions that name it, and its reader."""
-
-    extensions: tuple[str, ...]
-    read: Callable[[FilePath, _Options], Dataset]
-
-
-_ARFF = _Format((".arff",), _read_arff)
-_XMC = _Format((".txt", ".xmc"), _read_xmc)
-_SVMLIGHT = _Format((".svm", ".svmlight", ".libsvm"), _read_svmlight)
-_CSV = _Format((".csv", ".tsv"), _read_csv)
-_PARQUET = _Format((".parquet", ".pq"), _read_parquet)
-_FORMATS = {
-    extension: known
-    for known in (_ARFF, _XMC, _SVMLIGHT, _CSV, _PARQUET)
-    for extension in known.extensions
-}
-
-
-def _format(source: FilePath) -> _Format | None:
-    return _FORMATS.get(Path(uncompressed_name(source)).suffix.lower())
+def _ending(source: FilePath) -> str:
+    return Path(uncompressed_name(source)).suffix.lower()
 
 
 # The data sets that ship with the package, and their label columns; bundled/README.md names their
@@ -272,7 +228,7 @@ def _place(entry: CatalogueEntry) -> str | None:
         return "LABELWEAVE_DATA"
     if entry.name in _BUNDLED:
         return "bundled"
-    return "cache" if cache_file(entry.name).is_file() else None
+    return "cache" if (cached(entry.name) / HEADER).is_file() else None
 
 
 def _load_named(entry: CatalogueEntry) -> Dataset:
@@ -286,7 +242,7 @@ def _load_named(entry: CatalogueEntry) -> Dataset:
     else:
         data = _download(entry)
         try:
-            save_to_cache(data)
+            write_mapped(data, cached(entry.name))
         except OSError as error:
             warnings.warn(f"{entry.name!r} could not be saved to the cache: {error}", stacklevel=3)
     return data
@@ -295,7 +251,7 @@ def _load_named(entry: CatalogueEntry) -> Dataset:
 def _read_bundled(entry: CatalogueEntry) -> Dataset:
     file, labels = _BUNDLED[entry.name]
     with resources.as_file(resources.files("labelweave.data") / "bundled" / file) as path:
-        data = read_csv(path, labels)
+        data = read_labelled_table(path, labels)
     # The file misspells a label of emotions.
     names = tuple(name.replace("relaxing-clam", "relaxing-calm") for name in data.label_names)
     return replace(data, name=entry.name, label_names=names, train_rows=_train_rows(entry))

@@ -33,7 +33,7 @@ from labelweave.data.numbered_names import NumberedNames
 from labelweave.data.row_text import RowBatch, RowStream
 
 
-class GrowingArray:
+class _GrowingArray:
     """A .npy file that grows along its first axis while it is written."""
 
     def __init__(self, file: BinaryIO, dtype: DTypeLike, row_shape: tuple[int, ...]) -> None:
@@ -64,12 +64,12 @@ class GrowingArray:
 
 
 @contextmanager
-def growing_array(
+def _growing_array(
     path: Path, dtype: DTypeLike, row_shape: tuple[int, ...] = ()
-) -> Iterator[GrowingArray]:
+) -> Iterator[_GrowingArray]:
     """Write a .npy file that takes its name only when it is complete."""
     with replacing(path) as file:
-        array = GrowingArray(file, dtype, row_shape)
+        array = _GrowingArray(file, dtype, row_shape)
         yield array
         array.finish()
 
@@ -126,19 +126,16 @@ class Header:
         return header
 
     def _check(self, source: str) -> None:
-        counts = {
-            name: value
-            for name, value in asdict(self).items()
-            if name.startswith("n_")
-            and not (value is None and name in ("n_entries", "n_train_rows"))
-        }
-        for name, value in counts.items():
-            if type(value) is not int or value < 0:
+        for name, value in asdict(self).items():
+            may_lack = value is None and name in ("n_entries", "n_train_rows")
+            is_count = type(value) is int and value >= 0
+            if name.startswith("n_") and not (may_lack or is_count):
                 raise ValueError(f"{source}: damaged header: {name} is {value!r}")
         for name in ("feature_names", "label_names"):
             names = getattr(self, name)
             is_first = isinstance(names, str) and _NUMBERED.fullmatch(names)
-            if not is_first and not _are_strings(names):
+            is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            if not (is_first or is_list):
                 raise ValueError(
                     f"{source}: damaged header: {name} must be names, or the first of them"
                 )
@@ -146,8 +143,7 @@ class Header:
             raise ValueError(f"{source}: damaged header: name is {self.name!r}")
 
 
-def stored_names(names: Sequence[str]) -> str | list[str]:
-    """Return names as a header has them."""
+def _stored_names(names: Sequence[str]) -> str | list[str]:
     return f"{names.prefix}{names.start}" if isinstance(names, NumberedNames) else list(names)
 
 
@@ -223,10 +219,6 @@ def _names(stored: str | list[str], count: int) -> Sequence[str]:
     return NumberedNames(found[1], count, int(found[2])) if found else stored
 
 
-def _are_strings(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
-
-
 # Lines of text, and numbers of a dense matrix, that are in memory at a time.
 _LINES = 10_000
 _NUMBERS = 2**22
@@ -234,7 +226,7 @@ _NUMBERS = 2**22
 _ARRAYS = ("data", "indices", "indptr", "X", "Y", "train_rows")
 
 #: Opens a growing array, given its name, its type and the shape of a row.
-_Open: TypeAlias = Callable[..., GrowingArray]
+_Open: TypeAlias = Callable[..., _GrowingArray]
 
 
 def write_mapped(
@@ -287,9 +279,9 @@ def write_mapped(
     with ExitStack() as stack:
         stack.enter_context(_made(folder))
 
-        def open_array(array: str, *shape: Any) -> GrowingArray:
+        def open_array(array: str, *shape: Any) -> _GrowingArray:
             written.add(array)
-            return stack.enter_context(growing_array(folder / f"{array}.npy", *shape))
+            return stack.enter_context(_growing_array(folder / f"{array}.npy", *shape))
 
         if isinstance(source, Dataset):
             header = _write_dataset(source, open_array)
@@ -348,13 +340,13 @@ def _write_dataset(data: Dataset, open_array: _Open) -> Header:
         n_features=data.n_features,
         n_labels=data.n_labels,
         n_entries=rows.n_entries if data.is_sparse else None,
-        feature_names=stored_names(data.feature_names),
-        label_names=stored_names(data.label_names),
+        feature_names=_stored_names(data.feature_names),
+        label_names=_stored_names(data.label_names),
         n_train_rows=None if data.train_rows is None else len(data.train_rows),
     )
 
 
-def _write_matrix(matrix: NDArray[Any], array: GrowingArray) -> None:
+def _write_matrix(matrix: NDArray[Any], array: _GrowingArray) -> None:
     step = _rows_at_a_time(matrix.shape[1])
     for first in range(0, len(matrix), step):
         array.append(matrix[first : first + step])
@@ -448,7 +440,7 @@ class _LabelLists:
     def occurring(self) -> Indices:
         return np.array(sorted(self._seen), dtype=np.int64)
 
-    def write(self, known: Indices, array: GrowingArray, folder: Path) -> int:
+    def write(self, known: Indices, array: _GrowingArray, folder: Path) -> int:
         """Write the label matrix with a column for each known number; return the number of rows."""
         _check_room(self._n_rows * len(known), folder)
         for numbers, lengths in self._read(_rows_at_a_time(len(known))):

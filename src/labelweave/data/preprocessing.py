@@ -28,26 +28,15 @@ class LabelFrequencyEncoder(TransformerMixin, BaseEstimator):
 
     A column with any number of levels becomes L columns, one per label. A level with n_v rows, s_j
     of which have label j, is encoded as ``(s_j + m p_j) / (n_v + m)``, where p_j is the frequency
-    of the label among all rows and m the smoothing; unseen levels are encoded as p_j. A missing
+    of the label among all rows and m is `smoothing`; unseen levels are encoded as p_j. A missing
     value is a level of its own.
 
     As with scikit-learn's ``TargetEncoder``, `fit_transform` encodes each row by the rows of the
     other folds, because a row's own labels would leak through the frequencies of a rare level;
-    `transform` uses all rows seen by `fit`.
+    `transform` uses all rows seen by `fit`. There are `cv` folds, shuffled with seed 0.
 
-    Parameters
-    ----------
-    smoothing : float, default=10
-        The m above: the number of rows that the overall frequency counts for.
-    cv : int, default=5
-        Number of folds in `fit_transform`, shuffled with seed 0.
-
-    Attributes
-    ----------
-    frequencies_ : list of (number of levels, L) arrays
-        The encoding of the levels of each column.
-    overall_ : (L,) array
-        The frequency of each label among all rows.
+    The attribute ``frequencies_`` has an array (number of levels, L) for each column, ``overall_``
+    the frequencies p_j.
     """
 
     def __init__(self, *, smoothing: float = 10.0, cv: int = 5) -> None:
@@ -202,11 +191,12 @@ def preprocessor_of(model: Any) -> ColumnTransformer | None:
     return first if made else None
 
 
-def nominal_columns_of(preprocessor: ColumnTransformer) -> list[str]:
-    """Return the columns that a preprocessor treats as categorical."""
+def nominal_columns_of(model: Any) -> list[str]:
+    """Return the columns that the preprocessor of a model, if it has one, treats as categorical."""
+    preprocessor = preprocessor_of(model)
     return [
         str(column)
-        for kind, _, columns in preprocessor.transformers
+        for kind, _, columns in (preprocessor.transformers if preprocessor else ())
         if kind != _NUMERIC
         for column in columns
     ]

@@ -11,7 +11,7 @@ import hashlib
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Self
 
@@ -116,7 +116,7 @@ class LineReader:
     def _read_on_to(self, place: Place) -> None:
         at = self.place
         while (left := place.offset - at.offset) > 0:
-            text = self._ahead or self._guarded(min(left, _BLOCK), at.line)
+            text = self._ahead or self._guarded(self._file.read, min(left, _BLOCK), at.line)
             self._ahead = b""
             if not text:
                 break
@@ -130,17 +130,14 @@ class LineReader:
         self.place = replace(at, line=place.line)
 
     def _line(self, number: int) -> bytes:
-        try:
-            line = self._file.readline(_LONGEST_LINE)
-        except CORRUPT_FILE_ERRORS as error:
-            raise ValueError(f"{self.name}:{number + 1}: cannot be read: {error}") from error
+        line = self._guarded(self._file.readline, _LONGEST_LINE, number)
         if len(line) == _LONGEST_LINE:
             raise ValueError(f"{self.name}:{number + 1}: the line is too long to be one row")
         return line
 
-    def _guarded(self, n_bytes: int, number: int) -> bytes:
+    def _guarded(self, read: Callable[[int], bytes], n_bytes: int, number: int) -> bytes:
         try:
-            return self._file.read(n_bytes)
+            return read(n_bytes)
         except CORRUPT_FILE_ERRORS as error:
             raise ValueError(f"{self.name}:{number + 1}: cannot be read: {error}") from error
 
@@ -168,33 +165,14 @@ class RowStream:
     r"""Read svmlight or XMC text while holding only one batch in memory.
 
     XMC text is recognised by its first line, three integers: the numbers of rows, features and
-    labels. Everything else is read as multi-label svmlight, whose feature indices start at 1.
+    labels. Everything else is read as multi-label svmlight, whose feature indices start at 1 unless
+    `zero_based` is set, and whose labels are numbered from 0, up to `n_labels` if it is given. An
+    open stream is read from its current position.
 
-    Parameters
-    ----------
-    source : path or binary file
-        A file, plain or compressed (.gz, .xz, .bz2), or an open stream such as
-        ``sys.stdin.buffer``, which is read from its current position.
-    zero_based : bool, default=False
-        Whether the feature indices of svmlight text start at 0.
-    n_labels : int, optional
-        The number of labels to accept in svmlight text, numbered from 0; unlimited by default. XMC
-        text declares it.
-    max_features, max_labels : int, optional
-        The largest numbers of features and of labels to accept, by default those of `Limits`, so
-        that a corrupt line or XMC header is not mistaken for a huge problem. The header of a file
-        that is long enough to name more may declare more.
-    skip_bad : bool, default=False
-        Skip and count malformed lines instead of stopping at the first.
-
-    Attributes
-    ----------
-    header : (int, int, int) or None
-        Numbers of rows, features and labels in the first line of XMC text.
-    first_feature : int
-        The number of the first feature, 0 or 1.
-    source : LineReader
-        The reader of the lines; ``source.place`` is the position after the last batch.
+    Indices beyond `max_features` and `max_labels` (by default those of `Limits`) are errors: so
+    a corrupt line or XMC header is not mistaken for a huge problem; the header of a file that is
+    long enough to name more may declare more. With `skip_bad`, malformed lines are skipped and
+    counted.
     """
 
     def __init__(
@@ -209,8 +187,7 @@ class RowStream:
     ) -> None:
         self.source = LineReader(source)
         self.skip_bad = skip_bad
-        given = {"features": max_features, "labels": max_labels}
-        limits = Limits(**{name: most for name, most in given.items() if most is not None})
+        limits = Limits.of(None, max_features, max_labels)
         self._n_features = limits.features
         try:
             self.header = _header(self.source.peek())

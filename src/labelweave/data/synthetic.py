@@ -24,17 +24,7 @@ from labelweave.joint import ChainJoint, JointDistribution, MixtureJoint
 
 @dataclass(frozen=True)
 class SyntheticData:
-    """Features, labels and the distribution from which the labels were drawn.
-
-    Attributes
-    ----------
-    X : (n, D) array
-    Y : (n, L) int8 array
-    joint : JointDistribution
-        The true P(y | x) for the rows of X.
-    joint_of : callable
-        ``joint_of(X)`` is the true P(y | x) for any features.
-    """
+    """Features, labels and the distribution from which the labels were drawn."""
 
     X: Floats
     Y: Labels

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_csv(
+def read_labelled_table(
     path: FilePath,
     labels: LabelSpec,
     *,
@@ -41,29 +41,21 @@ def read_csv(
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> Dataset:
-    """Read a CSV file, or a ``.tsv`` file with tabs as separators."""
+    """Read a CSV or Parquet file, some of whose columns are labels."""
+    source = display_path(path)
     table = read_table(path, nominal=nominal, header=header, limits=limits)
-    data = from_table(
-        table, labels, display_path(path), dataset_name(path), ignore=ignore, nominal=nominal
-    )
-    if header is None and tuple(data.label_names) in (("0",), ("1",)):
-        raise ValueError(f"{display_path(path)}: {_NO_NAMES.format(', '.join(table.columns[-3:]))}")
-    return data
-
-
-def read_parquet(
-    path: FilePath,
-    labels: LabelSpec,
-    *,
-    ignore: Sequence[str] = (),
-    nominal: Collection[str] = (),
-    limits: Limits | None = None,
-) -> Dataset:
-    """Read a Parquet file; requires pyarrow (``pip install labelweave[parquet]``)."""
-    table = read_table(path, limits=limits)
-    return from_table(
-        table, labels, display_path(path), dataset_name(path), ignore=ignore, nominal=nominal
-    )
+    columns = list(table.columns)
+    label_columns = choose_labels(labels, columns, source, ignore)
+    require_columns(nominal, columns, source, "to read as categories")
+    unused = {*label_columns, *(c for c, column in enumerate(columns) if column in set(ignore))}
+    feature_columns = [c for c in range(len(columns)) if c not in unused]
+    Y = [label_column(table.iloc[:, c], columns[c], source) for c in label_columns]
+    label_names = tuple(columns[c] for c in label_columns)
+    X = as_features(table.iloc[:, feature_columns], nominal=nominal, source=source)
+    if header is None and not _is_parquet(path) and label_names in (("0",), ("1",)):
+        raise ValueError(f"{source}: {_NO_NAMES.format(', '.join(columns[-3:]))}")
+    names = tuple(columns[c] for c in feature_columns)
+    return Dataset(X, np.column_stack(Y), names, label_names, dataset_name(path))
 
 
 def read_table(
@@ -73,9 +65,12 @@ def read_table(
     header: bool | None = None,
     limits: Limits | None = None,
 ) -> pd.DataFrame:
-    """Return all columns of a CSV or Parquet file unchanged, with distinct strings as names."""
+    """Return all columns of a CSV or Parquet file unchanged, with distinct strings as names.
+
+    A ``.tsv`` file has tabs as separators. Parquet requires pyarrow.
+    """
     limits = limits or Limits()
-    if uncompressed_name(path).lower().endswith((".parquet", ".pq")):
+    if _is_parquet(path):
         table = _parquet_table(path, limits)
     else:
         table = _csv_table(path, nominal, header, limits)
@@ -83,6 +78,10 @@ def read_table(
     if len(table) == 0:
         raise ValueError(f"{display_path(path)}: expected rows below the column names, found none")
     return table
+
+
+def _is_parquet(path: FilePath) -> bool:
+    return uncompressed_name(path).lower().endswith((".parquet", ".pq"))
 
 
 def _csv_table(
@@ -245,28 +244,3 @@ def _exact_numbers(pandas_version: str) -> dict[str, Any]:
     """Return the option that makes pandas parse numbers exactly; pandas 3.1 always does."""
     major, minor = (int(part) for part in pandas_version.split(".")[:2])
     return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
-
-
-def from_table(
-    table: pd.DataFrame,
-    labels: LabelSpec,
-    source: str,
-    name: str,
-    *,
-    ignore: Sequence[str] = (),
-    nominal: Collection[str] = (),
-) -> Dataset:
-    """Convert a data frame, some of whose columns are labels, to a data set."""
-    columns = [str(column) for column in table.columns]
-    label_columns = choose_labels(labels, columns, source, ignore)
-    require_columns(nominal, columns, source, "to read as categories")
-    unused = {*label_columns, *(c for c, column in enumerate(columns) if column in set(ignore))}
-    feature_columns = [c for c in range(len(columns)) if c not in unused]
-    Y = [label_column(table.iloc[:, c], columns[c], source) for c in label_columns]
-    return Dataset(
-        as_features(table.iloc[:, feature_columns], nominal=nominal, source=source),
-        np.column_stack(Y),
-        tuple(columns[c] for c in feature_columns),
-        tuple(columns[c] for c in label_columns),
-        name,
-    )

@@ -1,9 +1,9 @@
 """The labels of a test set with the highest expected F-measure or AUC (math.md, section 6).
 
 `ExpectedF` and `ExpectedAUC` take the rows to be independent, and integrate with Gauss and
-Legendre's rule. `SampledF` (section 4 of the BOMC paper) does without independence: every sample is
-one model, hence one labelling of the whole test set; three counts per label, gathered in one pass
-over the rows, give the F1 of every candidate threshold against every sample.
+Legendre's rule. `SampledF` (section 4 of the BOMC paper) needs no independence: every sample is one
+model, hence one labelling of the whole test set; three counts per label, gathered in one pass over
+the rows, give the F1 of every candidate threshold against every sample.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class SampledF(ThresholdRule):
         if draw is None:
             raise ValueError(
                 "SampledF needs draw=, labellings of the test rows drawn from the model; "
-                "ExpectedF does with the scores alone"
+                "ExpectedF needs only the scores"
             )
         counts = self.statistics(values.shape[1])
         counts.update(values, np.stack([np.asarray(labels) for labels in draw(self.samples)]))

@@ -1,8 +1,7 @@
 """Losses that are minimised exactly, label by label or by the mode, and partial abstention.
 
-The losses of a fixed number of labels, and the ranking loss, give every label what it adds on
-average, a weighted sum Σ_s w(s) P(y_j = 1, |y| = s) over the number s of true labels (math.md,
-section 6).
+Under losses of a fixed number of labels, and the ranking loss, label j contributes a weighted sum
+Σ_s w(s) P(y_j = 1, |y| = s) over the number s of true labels (math.md, section 6).
 """
 
 from __future__ import annotations

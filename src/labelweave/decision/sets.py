@@ -24,7 +24,7 @@ _ROWS, _VECTORS, _LABELS = 5, 3, 6
 
 @dataclass(frozen=True, repr=False)
 class VectorSets:
-    """A set of label vectors for each row, and what it says about each label.
+    """A set of label vectors for each row, and the labels that all or some of them have.
 
     ``len(sets)`` is the number of rows, ``sets[i]`` the vectors of row i as a (size, L) array.
 
@@ -35,11 +35,10 @@ class VectorSets:
     sizes : (n,) array of int
         How many vectors each row has in `vectors`; at least one.
     complete : (n,) array of bool
-        Whether these are all vectors of the set. If not, the set was too large to be written out.
+        Whether these are all vectors of the set; a set that is too large is not written out.
     inner, outer : (n, L) arrays of bool
         Labels that all vectors of the set have, and labels that at least one has. Where a set is
-        not complete, they err on the safe side: `inner` has no label too many, `outer` none too
-        few.
+        not complete, `inner` has no label too many, `outer` none too few.
     label_names : tuple of str or None
         Known if the joint distribution has names.
     confidence : float or None

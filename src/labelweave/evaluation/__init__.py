@@ -15,6 +15,8 @@ from labelweave.evaluation.queries import (
 from labelweave.evaluation.results import Comparison
 from labelweave.evaluation.significance import paired_t_test, rank_methods
 from labelweave.evaluation.splits import IterativeStratification
+from labelweave.models.methods import make_methods
+from labelweave.models.predictions import predict_joint, score
 
 __all__ = [
     "Comparison",
@@ -25,8 +27,11 @@ __all__ = [
     "conditional_matrix",
     "information_about_others",
     "label_uncertainty",
+    "make_methods",
     "mutual_information",
     "paired_t_test",
+    "predict_joint",
     "rank_methods",
     "row_uncertainty",
+    "score",
 ]

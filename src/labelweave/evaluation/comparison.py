@@ -15,7 +15,7 @@ from typing import Any
 import joblib
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import BaseCrossValidator
+from sklearn.model_selection import BaseCrossValidator, KFold
 from sklearn.utils import _safe_indexing, check_consistent_length
 
 from labelweave._common.arrays import Indices
@@ -34,7 +34,6 @@ from labelweave._common.progress import stage
 from labelweave._common.row_keys import data_digest
 from labelweave.decision.losses import Decision
 from labelweave.evaluation.results import Comparison, DataSummary, FoldResult
-from labelweave.evaluation.splits import make_splitter
 from labelweave.evaluation.tasks import SharedFit, content_key, fit_key, keeping, run_tasks
 from labelweave.inference import Auto, BestFirst, Exhaustive
 from labelweave.metrics import DEFAULT_METRICS, Metric, check_labels, resolve_metrics
@@ -131,7 +130,7 @@ def compare(
     check_consistent_length(X, Y)
     truth = check_labels(Y, "Y")
     X = X.tocsr() if hasattr(X, "tocsr") else X
-    splitter = make_splitter(n_splits=cv) if isinstance(cv, int) else cv
+    splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else cv
     parts = list(splitter.split(X, truth))
     _check_parts(parts)
     matching = check_choice(decisions, "decisions", ("own", "matching")) == "matching"

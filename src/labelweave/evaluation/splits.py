@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import BaseCrossValidator, KFold
+from sklearn.model_selection import BaseCrossValidator
 
 from labelweave._common.arrays import Floats, Indices, Mask
-from labelweave._common.checks import check_choice, check_whole_number
+from labelweave._common.checks import check_whole_number
 
 
 class IterativeStratification(BaseCrossValidator):
@@ -145,13 +145,3 @@ class _Dealer:
         self.room[fold] -= 1
         self.demand[labels, fold] -= 1
         given[fold] += 1
-
-
-SPLITS = ("kfold", "stratified")
-
-
-def make_splitter(splits: str = "kfold", n_splits: int = 10, seed: int = 0) -> BaseCrossValidator:
-    """Return a splitter by its name."""
-    if check_choice(splits, "splits", SPLITS) == "kfold":
-        return KFold(n_splits, shuffle=True, random_state=seed)
-    return IterativeStratification(n_splits, random_state=seed)

@@ -39,7 +39,7 @@ Result = TypeVar("Result", bound=Outcome)
 
 
 def content_key(*parts: Any) -> str:
-    """Return a digest of everything that a result depends on, as far as JSON can say it."""
+    """Return a digest of everything that a result depends on, written as JSON."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
 

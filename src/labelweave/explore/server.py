@@ -58,30 +58,14 @@ class BadQuestionError(ValueError):
 
 
 class Explorer:
-    """The web application that shows a session.
+    """The web application that shows a session; every request must send its token."""
 
-    Parameters
-    ----------
-    session : Session
-    comparison : Comparison, optional
-        Results of other models to show beside it.
-    token : str, optional
-        The secret that a request must send; by default a new one.
-
-    Attributes
-    ----------
-    app : Starlette
-        The application, for uvicorn or a test client.
-    """
-
-    def __init__(
-        self, session: Session, comparison: Comparison | None = None, token: str | None = None
-    ) -> None:
+    def __init__(self, session: Session, comparison: Comparison | None) -> None:
         self.session, self.comparison = session, comparison
-        self.token = token or secrets.token_urlsafe(16)
+        self.token = secrets.token_urlsafe(16)
         routes = [
-            Route("/", self._page),
-            Route("/static/{name}", self._static),
+            Route("/", lambda _: _file("index.html")),
+            Route("/static/{name}", lambda request: _file(request.path_params["name"])),
             self._api("/api/summary", self._summary),
             self._api("/api/rows", self._rows),
             self._api("/api/row/{row}", self._row),
@@ -94,20 +78,6 @@ class Explorer:
         # A page elsewhere whose name is made to point here does not get through.
         hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
         self.app = Starlette(routes=routes, middleware=[hosts])
-
-    def link(self, port: int) -> str:
-        """Return the address of the page."""
-        return f"http://127.0.0.1:{port}/?token={self.token}"
-
-    # ------------------------------------------------------------------ files of the page
-
-    def _page(self, _: Request) -> Response:
-        return _file("index.html")
-
-    def _static(self, request: Request) -> Response:
-        return _file(request.path_params["name"])
-
-    # ------------------------------------------------------------------ answers
 
     def _api(self, path: str, answer: Callable[[Request], dict[str, Any]]) -> Route:
         """Return a route whose answer is JSON; starlette runs it in a thread."""
@@ -127,7 +97,7 @@ class Explorer:
 
     def _summary(self, _: Request) -> dict[str, Any]:
         session = self.session
-        orders = ORDERS if session.truth is not None else _without(ORDERS, "error")
+        has_truth = session.truth is not None
         return {
             "data": session.name,
             "model": model_name(session.model),
@@ -136,10 +106,14 @@ class Explorer:
             "n_features": int(session.X.shape[1]),
             "n_labels": session.n_labels,
             "labels": session.label_names,
-            "has_truth": session.truth is not None,
+            "has_truth": has_truth,
             "ready": session.ready(session.done),
             "failure": session.failure,
-            "orders": [{"name": name, "title": title} for name, title in orders.items()],
+            "orders": [
+                {"name": name, "title": title}
+                for name, title in ORDERS.items()
+                if has_truth or name != "error"
+            ],
             "decisions": [
                 {"name": name, "title": title, "measure": measure}
                 for name, (title, measure) in DECISIONS.items()
@@ -160,21 +134,19 @@ class Explorer:
         return row_answer(self.session, self._row_number(request), self._fixed(request), decision)
 
     def _why(self, request: Request) -> dict[str, Any]:
-        label = self._checked_label(_number(request.query_params.get("label", "")))
+        label = self._label_number(request.query_params.get("label", ""))
         return why(self.session, self._row_number(request), label, self._fixed(request))
 
     def _matrix(self, request: Request) -> dict[str, Any]:
         kind = _one_of(request.query_params.get("kind", "conditional"), MATRICES, "kind")
         given = request.query_params.get("labels", "").split(",")
-        labels = [self._checked_label(_number(text)) for text in given]
+        labels = [self._label_number(text) for text in given]
         if len(labels) > _MOST_MATRIX_LABELS:
             raise BadQuestionError(f"a matrix has at most {_MOST_MATRIX_LABELS} labels")
         return label_matrix(self.session, kind, labels)
 
     def _label(self, request: Request) -> dict[str, Any]:
-        return label_curves(
-            self.session, self._checked_label(_number(request.path_params["label"]))
-        )
+        return label_curves(self.session, self._label_number(request.path_params["label"]))
 
     def _row_number(self, request: Request) -> int:
         row = _number(request.path_params["row"])
@@ -189,10 +161,11 @@ class Explorer:
             label, _, value = pair.partition(":")
             if value not in ("0", "1"):
                 raise BadQuestionError(f"fixed must be pairs such as 3:1; got {pair!r}")
-            fixed[self._checked_label(_number(label))] = int(value)
+            fixed[self._label_number(label)] = int(value)
         return fixed
 
-    def _checked_label(self, label: int) -> int:
+    def _label_number(self, text: str) -> int:
+        label = _number(text)
         if label >= self.session.n_labels:
             raise BadQuestionError(f"there is no label {label}")
         return label
@@ -241,14 +214,6 @@ def _one_of(value: str, known: Any, name: str) -> str:
     if value not in known:
         raise BadQuestionError(f"{name} must be one of {', '.join(known)}; got {value!r}")
     return value
-
-
-def _without(titles: dict[str, str], name: str) -> dict[str, str]:
-    return {each: title for each, title in titles.items() if each != name}
-
-
-# Seconds between two looks at whether the server has started.
-_LOOK = 0.05
 
 
 def explore(
@@ -319,12 +284,13 @@ def serving(
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         while thread.is_alive() and not server.started:
-            thread.join(_LOOK)
+            thread.join(timeout=0.05)  # seconds until the next look
         if not server.started:
             raise RuntimeError("the server did not start")
         session.start()
         try:
-            yield explorer.link(listening.getsockname()[1])
+            port = listening.getsockname()[1]
+            yield f"http://127.0.0.1:{port}/?token={explorer.token}"
         finally:
             session.stop()
             server.should_exit = True

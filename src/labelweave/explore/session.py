@@ -30,20 +30,10 @@ _MOST_NUMBERS = 5_000_000
 class RowAnswers:
     """The answers of the model for every row; arrays fill up from the first row to the last.
 
-    Attributes
-    ----------
-    n_done : int
-        Rows whose answers are known.
-    labels : (n, L) int8 array
-        The predictions. Rules for whole test sets decide when all rows are done; until then the
-        most probable vectors stand here.
-    log_prob : (n,) array
-        Log-probability of these labels.
-    best : (n,) array
-        Log-probability of the most probable label vector that was found.
-    marginals : (n, L) float32 array
-    entropy, log_truth : (n,) arrays
-        Entropy of the joint, and log-probability of the true labels (NaN if they are unknown).
+    The answers to the first `n_done` rows are known. `labels` (n, L) are the predictions. Rules for
+    whole test sets decide when all rows are done; until then the most probable vectors stand there.
+    `log_prob` (n,) is the log-probability of these labels, `best` of the most probable vector that
+    was found, and `log_truth` of the true labels (NaN if they are unknown).
     """
 
     def __init__(self, n_rows: int, n_labels: int) -> None:
@@ -67,23 +57,7 @@ class RowAnswers:
 
 
 class Session:
-    """A fitted model and the rows it is shown with.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        One of labelweave's, or a pipeline or search that ends in one.
-    X : array, sparse matrix or data frame
-        The rows, with the features that the model was fitted with.
-    Y : (n, L) array of 0/1, optional
-        Their true labels.
-    label_names : sequence of str, optional
-        By default the labels are numbered.
-    feature_names : sequence of str, optional
-        By default the features are numbered, or named as the data frame's columns.
-    name : str, default="data"
-        The name of the data.
-    """
+    """A fitted model and the rows it is shown with; `explore` describes the arguments."""
 
     def __init__(
         self,

@@ -73,9 +73,12 @@ def _part(
     value: float,
     contribution: float,
 ) -> dict[str, Any]:
-    name = session.label_names[names.index(term)] if kind == "label" else term
-    number = float(value) if np.isfinite(value) else None
-    return {"kind": kind, "name": name, "value": number, "contribution": float(contribution)}
+    return {
+        "kind": kind,
+        "name": session.label_names[names.index(term)] if kind == "label" else term,
+        "value": _number(value),
+        "contribution": float(contribution),
+    }
 
 
 #: What a cell of the matrix of labels says.
@@ -270,7 +273,7 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
     return {
         "measures": [METRICS[name].title for name in comparison.metrics],
         "methods": [str(name) for name in means.index],
-        "values": [[float(v) if np.isfinite(v) else None for v in line] for line in values],
+        "values": [[_number(value) for value in line] for line in values],
         "best": best.tolist(),
         "note": f"Means over {len(comparison.fold_sizes)} folds of {comparison.data.name}.",
     }
@@ -341,7 +344,7 @@ def _matches(session: Session, n_rows: int, search: str) -> Mask:
 def _listed(session: Session, row: int) -> dict[str, Any]:
     answers = session.answers
     known = row < answers.n_done
-    error = float(answers.best[row] - answers.log_truth[row])
+    error = answers.best[row] - answers.log_truth[row]
     return {
         "row": row,
         "predicted": _present(answers.labels[row]) if known else [],
@@ -349,7 +352,7 @@ def _listed(session: Session, row: int) -> dict[str, Any]:
         "confidence": float(np.exp(answers.log_prob[row])) if known else None,
         "entropy": float(answers.entropy[row]) if known else None,
         # Neither without true labels, nor if the model takes them to be impossible.
-        "error": error if known and np.isfinite(error) else None,
+        "error": _number(error) if known else None,
         "n_labels": int(answers.labels[row].sum()) if known else None,
     }
 
@@ -412,7 +415,7 @@ def _features(session: Session, row: int) -> dict[str, Any]:
         {
             "name": str(columns[k]) if names is None else str(names[columns[k]]),
             "value": values[k] if isinstance(values[k], str) else float(numbers[k]),
-            "deviation": float(deviations[k]) if np.isfinite(deviations[k]) else None,
+            "deviation": _number(deviations[k]),
         }
         for k in farthest[:_MOST_FEATURES]
     ]

@@ -102,7 +102,9 @@ class Auto(Inference):
         left = ~found.optimal
         if not left.any():
             return found
-        best = self._improved(joint[left], found[left])
+        best = found[left]
+        for strategy in OF_CHAINS if isinstance(joint, ChainRule) else OF_OTHERS:
+            best = best.or_better(strategy(joint[left]))
         return found.replaced(left, self._bounded(joint[left], best))
 
     def _first(self, joint: JointDistribution) -> tuple[Limits, int]:
@@ -112,12 +114,6 @@ class Auto(Inference):
         if joint.conditionals.linear is None:  # each prefix takes a call of a function
             return Limits(max(1, self.budget // 10)), MAX_ENUMERATED
         return Limits(min(self.budget, FIRST_NODES)), MAX_SEARCHED
-
-    def _improved(self, joint: JointDistribution, best: Mode) -> Mode:
-        """Return the best vectors of all strategies that scale."""
-        for strategy in OF_CHAINS if isinstance(joint, ChainRule) else OF_OTHERS:
-            best = best.or_better(strategy(joint))
-        return best
 
     def _bounded(self, joint: JointDistribution, best: Mode) -> Mode:
         """Tighten the bounds of linear chains, and spend what is left of the budget."""

@@ -11,7 +11,7 @@ from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.checks import check_whole_number
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode
-from labelweave.joint.capabilities import ChainRule, greedy_mode, missing_capability
+from labelweave.joint.capabilities import ChainRule, greedy_mode
 from labelweave.joint.chain import Conditionals
 from labelweave.joint.enumeration import row_blocks
 
@@ -25,10 +25,8 @@ class MeanField(Inference):
     Jaakkola and Jordan, z/2 + log(2 cosh(ξ/2)) at ξ² = E[z²], which needs the mean and the variance
     of z only. So the objective is a lower bound and never falls.
 
-    Fast and smooth, but blind to correlation: where the mode is one of several distant vectors the
-    rounded vector can lie between them. The upper bound is the one of greedy inference.
-
-    Forms that are not chains get the mode that `Auto` finds.
+    It is fast, but blind to correlation: where the mode is one of several distant vectors the
+    rounded vector can lie between them. Forms that are not chains get the mode that `Auto` finds.
 
     Parameters
     ----------
@@ -54,11 +52,9 @@ class MeanField(Inference):
         if not isinstance(joint, ChainRule):
             return joint.mode()
         if joint.conditionals.linear is None:
-            raise missing_capability(
-                joint,
-                self,
-                "linear conditionals (which give it expected log-odds)",
-                "Beam() or MonteCarlo()",
+            raise ValueError(
+                "MeanField needs linear conditionals (which give it expected log-odds), and "
+                f"{joint!r} has none: use inference=Beam() or MonteCarlo()"
             )
         known, labels = joint.known, joint.known.copy()
         for block in row_blocks(joint.n_rows, 4 * joint.n_labels):

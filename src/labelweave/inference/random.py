@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_number, check_whole_number
+from labelweave._common.checks import RandomState, check_number, check_whole_number, resolve_seed
 from labelweave._common.presets import Preset, Presets, published
-from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave._core import native
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode
@@ -78,24 +77,14 @@ class Annealing(Inference):
     def _search(self, joint: JointDistribution) -> Mode:
         """Return the best vectors visited, with the upper bound of the greedy search."""
         greedy = greedy_mode(joint)
-        seed = resolve_seed(self.random_state)
-        best = self._walk(joint, greedy.labels, seed)
-        log_prob = joint.log_prob(best)
-        # Sums in another order may rank equals in another way.
-        better = log_prob > greedy.log_prob
-        labels = np.where(better[:, None], best, greedy.labels)
-        log_prob = np.where(better, log_prob, greedy.log_prob)
-        return Mode(labels, log_prob, np.maximum(greedy.upper_bound, log_prob))
+        seed, trees = resolve_seed(self.random_state), trees_of(joint)
+        walk = _walk_of_vectors if trees is None else trees.anneal
+        best = walk(joint, greedy.labels, self._temperatures(), seed)
+        return greedy.or_vectors(best, joint.log_prob(best))
 
     def _temperatures(self) -> Floats:
         since = np.arange(self.steps) % self.reanneal
         return np.asarray(self.temperature * float(self.cooling) ** since, dtype=np.float64)
-
-    def _walk(self, joint: JointDistribution, start: Labels, seed: int) -> Labels:
-        trees = trees_of(joint)
-        if trees is None:
-            return _walk_of_vectors(joint, start, self._temperatures(), seed)
-        return trees.anneal(joint, start, self._temperatures(), seed)
 
 
 def _walk_of_vectors(
@@ -159,15 +148,12 @@ class MonteCarlo(Inference):
     def _search(self, joint: JointDistribution) -> Mode:
         """Return the best vectors drawn, with the upper bound of greedy inference."""
         greedy = greedy_mode(joint)
-        labels, log_prob = greedy.labels.copy(), greedy.log_prob.copy()
+        labels, log_prob = np.empty_like(greedy.labels), np.empty_like(greedy.log_prob)
         for block in row_blocks(joint.n_rows, 2 * self.samples * joint.n_labels):
             part = joint[block]
             draws = part.weighted_sample(self.samples, self.seed)[0]
             scores = part.log_prob(draws)
             best = scores.argmax(axis=1)[:, None]
-            drawn = np.take_along_axis(scores, best, axis=1)[:, 0]
-            better = drawn > log_prob[block]
-            vectors = np.take_along_axis(draws, best[:, :, None], axis=1)[:, 0]
-            labels[block][better] = vectors[better]
-            log_prob[block][better] = drawn[better]
-        return Mode(labels, log_prob, np.maximum(greedy.upper_bound, log_prob))
+            labels[block] = np.take_along_axis(draws, best[:, :, None], axis=1)[:, 0]
+            log_prob[block] = np.take_along_axis(scores, best, axis=1)[:, 0]
+        return greedy.or_vectors(labels, log_prob)

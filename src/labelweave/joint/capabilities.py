@@ -171,13 +171,3 @@ def independent_log_odds(joint: JointDistribution) -> Floats | None:
     if trees is None or len(trees.trees) > 1 or (trees.trees[0].parents >= 0).any():
         return None
     return np.ascontiguousarray(trees.trees[0].logits[:, :, 0])
-
-
-def missing_capability(
-    joint: JointDistribution, strategy: object, needs: str, instead: str
-) -> ValueError:
-    """Return the error of a strategy that a form cannot serve and that has no fallback."""
-    return ValueError(
-        f"{type(strategy).__name__} needs {needs}, and this {type(joint).__name__} has none: "
-        f"use inference={instead}"
-    )

@@ -1,15 +1,17 @@
 """ChainJoint: P(y) = Π_j P(y_j | earlier labels), along an order of the labels.
 
-The chain rule holds for conditionals of any kind. These know nothing of the probability of evidence:
-the log-probability of a vector before conditioning is called its *log-joint*. Evidence clamps labels: the conditionals of clamped labels become weights, and
-only their *ancestors*, the labels they depend on, have to be summed over to normalise. All other
-labels are still drawn one after the other. So conditioning is exact while at most 16 unknown labels
-are ancestors of the evidence, and uses populations of weighted prefixes beyond. Quantities of long
-chains come from such populations too. Formulas: docs/design/math.md, section 2.
+The chain rule holds for conditionals of any kind. They know nothing of evidence: the
+log-probability of a vector before conditioning is called its *log-joint*. Evidence clamps labels:
+the conditionals of clamped labels become weights, and only their *ancestors*, the labels they
+depend on, have to be summed over to normalise. All other labels are still drawn one after the
+other. So conditioning is exact while at most 16 unknown labels are ancestors of the evidence, and
+uses populations of weighted prefixes beyond. Quantities of long chains come from such populations
+too. Formulas: docs/design/math.md, section 2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, Self, TypeAlias, Unpack
 
 import numpy as np
@@ -17,8 +19,7 @@ import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._common.checks import check_whole_number
-from labelweave._common.seeds import derive_seed
+from labelweave._common.checks import check_whole_number, derive_seed
 from labelweave.joint import quantities
 from labelweave.joint.capabilities import Limits
 from labelweave.joint.conditionals import LogOdds, Populations, population_sizes
@@ -220,9 +221,7 @@ class ChainJoint(JointDistribution):
         """Log-probability of clamped labels before conditioning."""
         value, error = np.zeros(self.n_rows), np.zeros(self.n_rows)
         exact = np.ones(self.n_rows, dtype=np.bool_)
-        for rows, unknown in patterns(known):
-            order = self.conditionals.ancestors(np.flatnonzero(~unknown))
-            free = np.sort(order[unknown[order]])
+        for rows, order, free in self._evidence_patterns(known):
             exact[rows] = len(free) <= MAX_ENUMERATED
             for block in row_blocks(len(rows), self._ancestor_cells(len(free))):
                 at = rows[block]
@@ -234,6 +233,16 @@ class ChainJoint(JointDistribution):
                     found = part._populations(known[at], order, sizes, 0, vectors=False)
                     value[at], error[at] = log_mean(found.log_evidence)
         return Estimate(value, error, exact)
+
+    def _evidence_patterns(self, known: Labels) -> Iterator[tuple[Indices, Indices, Indices]]:
+        """Yield rows with the same labels known, these with their ancestors, and the unknown ones.
+
+        The known labels and their ancestors are in the order of the chain, the unknown among them
+        increasing.
+        """
+        for rows, unknown in patterns(known):
+            order = self.conditionals.ancestors(np.flatnonzero(~unknown))
+            yield rows, order, np.sort(order[unknown[order]])
 
     def _ancestor_cells(self, n_free: int) -> int:
         """Numbers a row needs to deal with the unknown ancestors of its evidence."""
@@ -254,9 +263,7 @@ class ChainJoint(JointDistribution):
 
     def _sample(self, k: int, seed: int) -> Labels:
         labels = np.repeat(self._known[:, None, :], k, axis=1)
-        for rows, unknown in patterns(self._known):
-            order = self.conditionals.ancestors(np.flatnonzero(~unknown))
-            free = np.sort(order[unknown[order]])
+        for rows, order, free in self._evidence_patterns(self._known):
             if len(free):
                 labels[rows] = self._draw_ancestors(rows, free, order, k, seed)
         return self.conditionals.complete(labels, self.row_ids, seed)[0]
@@ -298,9 +305,7 @@ class ChainJoint(JointDistribution):
     def _conditionals(self, labels: Labels) -> Floats:
         """Given the earlier labels, or where evidence depends on the label, given all others."""
         probability = np.asarray(expit(self.conditionals.log_odds(labels)))
-        for rows, unknown in patterns(self._known):
-            ancestors = self.conditionals.ancestors(np.flatnonzero(~unknown))
-            free = ancestors[unknown[ancestors]]
+        for rows, _, free in self._evidence_patterns(self._known):
             if len(free):
                 full = self[rows]._full_conditionals(labels[rows], free)
                 probability[np.ix_(rows, np.arange(labels.shape[1]), free)] = full
@@ -315,13 +320,11 @@ class ChainJoint(JointDistribution):
     def _drawn(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
         value = np.empty(quantities.shape(self, quantity))
         error = np.empty_like(value)
-        for rows, unknown in patterns(self._known):
-            ancestors = self.conditionals.ancestors(np.flatnonzero(~unknown))
-            n_free = int(unknown[ancestors].sum())
+        for rows, ancestors, free in self._evidence_patterns(self._known):
             # A population holds all heavy vectors and none twice, so it says more than as many
             # draws. But it meets evidence behind its ancestors, and may hold nothing that agrees.
             # So ancestors are drawn from their posterior if few enough of them are unknown.
-            if population_sizes(k)[1] < 2**n_free <= 2**MAX_ENUMERATED:
+            if population_sizes(k)[1] < 2 ** len(free) <= 2**MAX_ENUMERATED:
                 part = quantities.from_weighted_draws(self[rows], quantity, k, seed)
             else:
                 part = self[rows]._from_populations(quantity, k, seed, ancestors)

@@ -11,6 +11,7 @@ strategies decide what they run.
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -22,14 +23,15 @@ import numpy.typing as npt
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave._common.checks import (
+    RandomState,
     check_choice,
     check_label,
     check_label_values,
     check_labels,
     check_number,
     check_whole_number,
+    resolve_seed,
 )
-from labelweave._common.seeds import RandomState, resolve_seed
 from labelweave._common.wording import counted, left_out
 from labelweave.joint import quantities
 from labelweave.joint.capabilities import ChainRule, Powers
@@ -375,7 +377,7 @@ class JointDistribution(ABC):
             A strategy of `labelweave.inference`; `Auto()` by default.
         """
         if inference is None:
-            # Strategies are built on joint distributions, as are decisions: they are looked up late.
+            # Strategies and decisions are built on joint distributions, hence looked up late.
             inference = import_module("labelweave.inference").Auto()
         return replace(inference(self), label_names=self.label_names)
 
@@ -532,7 +534,7 @@ class JointDistribution(ABC):
         """Return about how many numbers `_drawn` holds per row: blocks of rows are cut by it."""
         # A conditional probability takes eight times the room of the label it stands for.
         drawn = k * self.n_labels * (9 if quantity == "marginals" else 1)
-        return drawn + quantities.result_cells(quantity, self.n_labels)
+        return drawn + math.prod(quantities.shape(self, quantity)[1:])
 
     def _conditionals(self, labels: Labels) -> Floats:
         """Return the probabilities of labels of (n, k, L) draws, each given some (here all)."""

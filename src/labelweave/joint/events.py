@@ -243,10 +243,12 @@ class _Parser:
         tokens = []
         for piece in self._pieces(text) if kind == "word" else [text]:
             end = start + len(piece)
-            if kind != "quoted" and piece in _SIGNS and piece not in self.names:
+            is_name = kind == "quoted" or piece in self.names
+            if not is_name and piece in _SIGNS:
                 tokens.append(_Token("word", _SIGNS[piece], start, end))
             else:
-                tokens.append(_Token(kind, self._spelled(kind, piece), start, end))
+                is_keyword = not is_name and piece.lower() in _KEYWORDS
+                tokens.append(_Token(kind, piece.lower() if is_keyword else piece, start, end))
             start = end
         return tokens
 
@@ -257,10 +259,6 @@ class _Parser:
         name = word.lstrip("&~")
         signs = _SIGNS_IN_WORDS.findall(word[: len(word) - len(name)])
         return signs + ([name] if name in self.names else _SIGNS_IN_WORDS.findall(name))
-
-    def _spelled(self, kind: str, piece: str) -> str:
-        is_keyword = kind == "word" and piece not in self.names and piece.lower() in _KEYWORDS
-        return piece.lower() if is_keyword else piece
 
     @property
     def _next(self) -> _Token:
@@ -465,7 +463,7 @@ def _probability(
         return _from_draws(joint, event, given, samples, seed)
     cube = factored(event)
     if cube.rest == given == CERTAIN:  # evidence, for which forms have estimates of their own
-        log_prob = joint._clamp(_evidence(joint, cube.known))[1]
+        _, log_prob = _conditioned(joint, cube.known)
         value = np.minimum(np.exp(log_prob.value), 1.0)
         return Estimate(value, value * log_prob.standard_error, log_prob.exact)
     value, exact = _ratio(joint, event, given)
@@ -478,21 +476,15 @@ def _probability(
     return Estimate(value, error, exact)
 
 
-def _evidence(joint: JointDistribution, known: Mapping[int, int]) -> Labels:
-    """Return values that are the same in every row as the forms take them."""
-    evidence = np.full((joint.n_rows, joint.n_labels), -1, dtype=np.int8)
-    for label, value in known.items():
-        evidence[:, label] = value
-    return evidence
-
-
 def _conditioned(
     joint: JointDistribution, known: Mapping[int, int]
 ) -> tuple[JointDistribution, Estimate]:
     """Return the posterior and the log-probability of what is known."""
     if not known:
         return joint, Estimate.of_exact(np.zeros(joint.n_rows))
-    return joint._clamp(_evidence(joint, known))
+    evidence = np.full((joint.n_rows, joint.n_labels), -1, dtype=np.int8)
+    evidence[:, list(known)] = list(known.values())
+    return joint._clamp(evidence)
 
 
 # ---------------------------------------------------------------------- exact
@@ -539,22 +531,16 @@ def _summed(joint: JointDistribution, cubes: list[Cube]) -> tuple[Floats, Mask]:
 
 def _of_cube(joint: JointDistribution, cube: Cube) -> tuple[Floats, Mask]:
     """Return P(labels of given values, and one of the right numbers of labels)."""
-    if cube.rest == CERTAIN:
-        log_prob = joint._clamp(_evidence(joint, cube.known))[1]
-        return np.exp(log_prob.value), log_prob.exact
     posterior, log_prob = _conditioned(joint, cube.known)
+    if cube.rest == CERTAIN:
+        return np.exp(log_prob.value), log_prob.exact
     exact = log_prob.exact & posterior._is_exact("cardinality")
+    one_of_each_size = np.tri(joint.n_labels + 1, joint.n_labels, -1, dtype=np.int8)
+    chosen = cube.rest.holds(one_of_each_size)
     share = np.zeros(joint.n_rows)
-    share[exact] = _of_sizes(posterior[exact], cube.rest)
+    share[exact] = np.where(chosen, posterior[exact]._exact("cardinality"), 0.0).sum(axis=1)
     # Where the labels can not have these values, the posterior is arbitrary and weighs nothing.
     return np.exp(log_prob.value) * share, exact
-
-
-def _of_sizes(joint: JointDistribution, event: Event) -> Floats:
-    """Return the probability of an event that depends on the number of labels only."""
-    one_of_each_size = np.tri(joint.n_labels + 1, joint.n_labels, -1, dtype=np.int8)
-    chosen = event.holds(one_of_each_size)
-    return np.asarray(np.where(chosen, joint._exact("cardinality"), 0.0).sum(axis=1))
 
 
 def _enumerated(joint: JointDistribution, event: Event, given: Event) -> Floats:
@@ -576,8 +562,7 @@ def _from_draws(
 ) -> Estimate:
     """Average over the draws for which the condition holds; nan if it holds for none.
 
-    The error is never stated below one over the effective number of draws: an event that was never
-    drawn may still have about that probability.
+    The error is at least one over the effective number of draws, as for all probabilities.
     """
     value, error = np.empty(joint.n_rows), np.empty(joint.n_rows)
     for block in row_blocks(joint.n_rows, samples * joint.n_labels):

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import (
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave._common.seeds import derive_seed
+from labelweave._common.checks import derive_seed
 from labelweave._core import native
 from labelweave.joint import quantities
 from labelweave.joint.capabilities import Limits

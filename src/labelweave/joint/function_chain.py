@@ -98,7 +98,7 @@ class FunctionConditionals:
 
     def log_joint(self, vectors: Labels) -> Floats:
         """Return the log-joints (n, k) of (n, k, L) vectors."""
-        return walk(self.log_odds_of, self.order, vectors, _never)[1]
+        return walk(self.log_odds_of, self.order, vectors, _likelier)[1]
 
     def table(self, known: Labels, free: Indices, order: Indices) -> Floats:
         """Return the (n, 2^f) log-joints of the labels in ``order``: known where not ``free``."""
@@ -106,13 +106,9 @@ class FunctionConditionals:
         log_prob = np.zeros((len(known), 1))
         column = np.zeros(1, dtype=np.int64)
         for position, label in enumerate(order):
+            before, values = order[:position], known[:, label]
             labels, log_prob = expand(
-                self.log_odds_of,
-                int(label),
-                order[:position],
-                known[:, label],
-                labels,
-                log_prob,
+                self.log_odds_of, int(label), before, values, labels, log_prob
             )
             if label in free:
                 column = np.concatenate([column, column | (1 << np.searchsorted(free, label))])
@@ -184,16 +180,13 @@ class FunctionConditionals:
         first = replace(limits, budget=min(limits.budget, _TOGETHER))
         found = self._search_together(known, first, floor, log_mass)
         assert found.nodes is not None
-        spent = np.flatnonzero(found.nodes >= first.budget)
-        if first.budget == limits.budget or len(spent) == 0:
-            return found
+        spent = np.flatnonzero((found.nodes >= first.budget) & (first.budget < limits.budget))
         parts: list[tuple[Rows, Mode]] = [(slice(None), found)]
         for block in row_blocks(len(spent), min(limits.budget, 2**40)):
             rows = spent[block]
-            again = self.take(rows)
-            parts.append(
-                (rows, again._search_together(known[rows], limits, floor[rows], log_mass[rows]))
-            )
+            part = self.take(rows)
+            again = part._search_together(known[rows], limits, floor[rows], log_mass[rows])
+            parts.append((rows, again))
         return assembled(len(known), parts)
 
     def _greedy(self, known: Labels, log_mass: Floats) -> Mode:
@@ -210,26 +203,16 @@ class FunctionConditionals:
     def beam(self, known: Labels, k: int, width: int) -> Ranked:
         """Return the k best vectors of a beam search that keeps ``width`` prefixes."""
         n = len(known)
-        blocks = row_blocks(n, 4 * width * len(self.order)) or [slice(0, 0)]
         every = np.arange(n, dtype=np.int64)
-        parts = [
-            (
-                block,
-                beam_search(
-                    self.take(every[block]).log_odds_of, self.order, known[block], k, width
-                ),
-            )
-            for block in blocks
-        ]
+        parts: list[tuple[Rows, Ranked]] = []
+        for block in row_blocks(n, 4 * width * len(self.order)) or [slice(0, 0)]:
+            log_odds = self.take(every[block]).log_odds_of
+            parts.append((block, beam_search(log_odds, self.order, known[block], k, width)))
         return assembled(n, parts)
 
 
 def _times(factor: float, log_odds: LogOdds, label: int, rows: Indices, prefix: Labels) -> Floats:
     return factor * np.asarray(log_odds(label, rows, prefix), dtype=np.float64)
-
-
-def _never(label: int, log_odds: Floats) -> Labels:
-    return np.zeros(log_odds.shape, dtype=np.int8)
 
 
 def _likelier(label: int, log_odds: Floats) -> Labels:

@@ -48,8 +48,8 @@ def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
     matrix = check_log_odds(coupling, "coupling")
     if matrix.shape != (n_labels, n_labels):
         raise ValueError(
-            f"coupling must be {n_labels} x {n_labels}, one row and one column per label; its shape "
-            f"is {matrix.shape}"
+            f"coupling must be {n_labels} x {n_labels}, one row and one column per label; its "
+            f"shape is {matrix.shape}"
         )
     return matrix
 

@@ -7,6 +7,7 @@ into its own posterior. Formulas: docs/design/math.md, section 3.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self, Unpack
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import log_expit, logsumexp
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
-from labelweave._common.seeds import derive_seed
+from labelweave._common.checks import derive_seed
 from labelweave.joint import quantities
 from labelweave.joint.capabilities import Limits, greedy_mode, near_power, trees_of
 from labelweave.joint.distribution import SUM_TOLERANCE, JointDistribution, RowOptions
@@ -183,7 +184,7 @@ class MixtureJoint(JointDistribution):
         if quantity == "entropy":
             return super()._cells_per_row(quantity, k)
         # Components draw in blocks of their own; what they estimate is held side by side.
-        return 3 * len(self.components) * quantities.result_cells(quantity, self.n_labels)
+        return 3 * len(self.components) * math.prod(quantities.shape(self, quantity)[1:])
 
     def _of_component(self, i: int, quantity: Quantity, k: int, seed: int) -> Estimate:
         """Return a component's share; only where all are exact were draws asked for by number."""

@@ -132,7 +132,7 @@ def mean_of_replicates(values: Floats, log_weight: Floats) -> tuple[Floats, Floa
     """Weighted mean of independent estimates (n, r, ...) of the same thing, and its standard error.
 
     There are few of them: the error is the standard deviation of Student's distribution with r - 1
-    degrees of freedom. Sums go replicate by replicate, so that rows have the same bits in any batch.
+    degrees of freedom. Sums go replicate by replicate: rows have the same bits in any batch.
     """
     n, r = log_weight.shape
     weight = normalised_weights(log_weight).T.reshape((r, n) + (1,) * (values.ndim - 2))
@@ -186,10 +186,6 @@ def bernoulli_entropy(log_odds: Floats) -> Floats:
     size = np.abs(log_odds)
     finite = np.where(np.isinf(size), 0.0, size)
     return np.asarray(np.logaddexp(0.0, -size) + finite * expit(-size))
-
-
-# Quantities of which every draw fills a matrix.
-PAIRED = ("pairwise", "cardinality_by_label")
 
 
 def estimate(
@@ -273,11 +269,6 @@ def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed:
     for block in row_blocks(joint.n_rows, joint._cells_per_row(quantity, samples)):
         value[block], error[block] = joint[block]._drawn(quantity, samples, seed)
     return Estimate(value, error, np.zeros(joint.n_rows, dtype=np.bool_))
-
-
-def result_cells(quantity: Quantity, n_labels: int) -> int:
-    """Return about how many numbers a quantity has per row."""
-    return n_labels**2 if quantity in PAIRED else n_labels
 
 
 def from_weighted_draws(

@@ -26,25 +26,25 @@ class Mode:
 
     Attributes
     ----------
-        labels, log_prob : (n, L) int8 and (n,) arrays
-            The vectors and their log-probabilities.
-        upper_bound : (n,) array
-            No label vector of the row is more probable than this.
-        nodes : (n,) int64 array or None
-            The work of a search: partial vectors whose continuations were looked at, or vectors taken
-            from the lists of a mixture's components. None where nothing was counted.
-        label_names : tuple of str or None
-            Shown in notebooks; known if the joint distribution has names.
+    labels, log_prob : (n, L) int8 and (n,) arrays
+        The vectors and their log-probabilities.
+    upper_bound : (n,) array
+        No label vector of the row is more probable than this.
+    nodes : (n,) int64 array or None
+        The work of a search: partial vectors whose continuations were looked at, or vectors taken
+        from the lists of a mixture's components. None where nothing was counted.
+    label_names : tuple of str or None
+        Shown in notebooks; known if the joint distribution has names.
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from labelweave.joint import IndependentJoint
-        >>> mode = IndependentJoint(np.array([[2.0, -1.0]])).mode()
-        >>> mode.labels
-        array([[1, 0]], dtype=int8)
-        >>> mode.optimal
-        array([ True])
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint
+    >>> mode = IndependentJoint(np.array([[2.0, -1.0]])).mode()
+    >>> mode.labels
+    array([[1, 0]], dtype=int8)
+    >>> mode.optimal
+    array([ True])
     """
 
     labels: Labels
@@ -75,19 +75,17 @@ class Mode:
 
         Examples
         --------
-                >>> import numpy as np
-                >>> from labelweave.joint import IndependentJoint
-                >>> IndependentJoint(np.array([[2.0, -1.0]])).mode().to_frame()
-                  labels  probability certificate
-                0      0     0.643914      proven
+        >>> import numpy as np
+        >>> from labelweave.joint import IndependentJoint
+        >>> IndependentJoint(np.array([[2.0, -1.0]])).mode().to_frame()
+          labels  probability certificate
+        0      0     0.643914      proven
         """
         import pandas as pd
 
         return pd.DataFrame(
             {
-                "labels": [
-                    positive_labels(y, self.label_names, _SHOWN_LABELS) for y in self.labels
-                ],
+                "labels": _shown(self.labels, self.label_names),
                 "probability": np.exp(self.log_prob),
                 "certificate": [
                     "proven" if sure else f"gap ≤ {gap:.3g} nats"
@@ -118,6 +116,10 @@ class Mode:
         every = replace(self, nodes=None, label_names=None)
         return assembled(len(self.labels), [(slice(None), every), (rows, part)])
 
+    def or_vectors(self, labels: Labels, log_prob: Floats) -> Mode:
+        """Return row by row the more probable vector of two, under the bound of these modes."""
+        return self.or_better(Mode(labels, log_prob, np.full(log_prob.shape, np.inf)))
+
     def or_better(self, other: Mode) -> Mode:
         """Return row by row the more probable vector of two, and the lower of their bounds."""
         better = other.log_prob > self.log_prob
@@ -142,27 +144,27 @@ def certified(labels: Labels, log_prob: Floats, upper_bound: Floats, normalised:
 class Ranked:
     """The most probable label vectors of each row, in decreasing order.
 
-        A row with fewer than k possible vectors is filled up with labels -1 and log-probability -inf.
+    A row with fewer than k possible vectors is filled up with labels -1 and log-probability -inf.
 
     Attributes
     ----------
-        labels, log_prob : (n, k, L) int8 and (n, k) arrays
-            The vectors and their log-probabilities.
-        upper_bound : (n,) array
-            No vector that is not listed is more probable than this.
-        label_names : tuple of str or None
-            Shown in notebooks; known if the joint distribution has names.
+    labels, log_prob : (n, k, L) int8 and (n, k) arrays
+        The vectors and their log-probabilities.
+    upper_bound : (n,) array
+        No vector that is not listed is more probable than this.
+    label_names : tuple of str or None
+        Shown in notebooks; known if the joint distribution has names.
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from labelweave.joint import IndependentJoint
-        >>> top = IndependentJoint(np.array([[2.0, -1.0]])).top(2)
-        >>> top.labels
-        array([[[1, 0],
-                [1, 1]]], dtype=int8)
-        >>> top.exact
-        array([ True])
+    >>> import numpy as np
+    >>> from labelweave.joint import IndependentJoint
+    >>> top = IndependentJoint(np.array([[2.0, -1.0]])).top(2)
+    >>> top.labels
+    array([[[1, 0],
+            [1, 1]]], dtype=int8)
+    >>> top.exact
+    array([ True])
     """
 
     labels: Labels
@@ -192,13 +194,13 @@ class Ranked:
 
         Examples
         --------
-                >>> import numpy as np
-                >>> from labelweave.joint import IndependentJoint
-                >>> IndependentJoint(np.array([[2.0, -1.0]])).top(2).to_frame()
-                         labels  probability certificate
-                row rank
-                0   0         0     0.643914      proven
-                    1      0, 1     0.236883      proven
+        >>> import numpy as np
+        >>> from labelweave.joint import IndependentJoint
+        >>> IndependentJoint(np.array([[2.0, -1.0]])).top(2).to_frame()
+                 labels  probability certificate
+        row rank
+        0   0         0     0.643914      proven
+            1      0, 1     0.236883      proven
         """
         import pandas as pd
 
@@ -207,10 +209,9 @@ class Ranked:
             "proven" if exact else f"others ≤ {np.exp(bound):.3g}"
             for exact, bound in zip(self.exact, self.upper_bound, strict=True)
         ]
-        vectors = self.labels[rows, ranks]
         return pd.DataFrame(
             {
-                "labels": [positive_labels(y, self.label_names, _SHOWN_LABELS) for y in vectors],
+                "labels": _shown(self.labels[rows, ranks], self.label_names),
                 "probability": np.exp(self.log_prob[rows, ranks]),
                 "certificate": [proof[row] for row in rows],
             },
@@ -225,6 +226,10 @@ class Ranked:
         first = Ranked(self.labels[few], self.log_prob[few], self.upper_bound[few])
         frame = replace(first, label_names=self.label_names).to_frame()
         return frame_html(frame, caption, left_out(n - len(first.labels)))
+
+
+def _shown(vectors: Labels, label_names: tuple[str, ...] | None) -> list[str]:
+    return [positive_labels(y, label_names, _SHOWN_LABELS) for y in vectors]
 
 
 Found = TypeVar("Found", Mode, Ranked)

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels
-from labelweave._common.checks import check_number, check_whole_number
-from labelweave._common.seeds import derive_seed
+from labelweave._common.checks import check_number, check_whole_number, derive_seed
 from labelweave.joint.capabilities import near_power
 from labelweave.joint.distribution import JointDistribution
 from labelweave.joint.enumeration import MAX_ENUMERATED, log_sums, row_blocks, tables
@@ -29,9 +28,9 @@ class TemperedJoint(JointDistribution):
     """P_T(y) ∝ P(y)^(1/T): flatter than P if T > 1, sharper if T < 1, and in the same order.
 
     `JointDistribution.tempered` returns it for chains and mixtures; other forms stay what they are.
-    The mode and the most probable vectors are those of the base P, found and proven by its searches.
-    While at most 16 labels are unknown, all else is exact. Beyond that, the normaliser is estimated
-    by ``samples`` weighted draws for each row (docs/design/math.md, section 14).
+    The mode and the most probable vectors are those of the base P, found by its searches. While at
+    most 16 labels are unknown, all else is exact. Beyond that, the normaliser is estimated by
+    ``samples`` weighted draws for each row (docs/design/math.md, section 14).
     """
 
     exact_powers: ClassVar[bool] = True
@@ -82,11 +81,10 @@ class TemperedJoint(JointDistribution):
     def _log_normaliser(self) -> Estimate:
         value, error = np.zeros(self.n_rows), np.zeros(self.n_rows)
         exact = self.n_unknown <= MAX_ENUMERATED
-        few, many = np.flatnonzero(exact), np.flatnonzero(~exact)
+        few = np.flatnonzero(exact)
         for rows, table in tables(self.base[few]):
             value[few[rows]] = log_sums(self.exponent * table.log_table)[:, 0]
-        for block in self._draw_blocks(len(many), self.samples):
-            rows = many[block]
+        for rows in self._blocks_of_many(self.samples):
             value[rows], error[rows] = self[rows]._estimated_normaliser()
         return Estimate(value, error, exact)
 
@@ -112,9 +110,11 @@ class TemperedJoint(JointDistribution):
             np.isfinite(drawn), drawn, 0.0
         )
 
-    def _draw_blocks(self, n_rows: int, k: int) -> list[slice]:
+    def _blocks_of_many(self, k: int) -> list[Indices]:
+        """Return the rows that have too many unknown labels for a table, in blocks for k draws."""
+        many = np.flatnonzero(self.n_unknown > MAX_ENUMERATED)
         # Probabilities of draws are computed for rows that are repeated, with their scores.
-        return row_blocks(n_rows, 8 * k * self.n_labels)
+        return [many[block] for block in row_blocks(len(many), 8 * k * self.n_labels)]
 
     # ------------------------------------------------------------------ probabilities
 
@@ -140,13 +140,11 @@ class TemperedJoint(JointDistribution):
 
     def _sample(self, k: int, seed: int) -> Labels:
         draws = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
-        few = self.n_unknown <= MAX_ENUMERATED
-        enumerable, many = np.flatnonzero(few), np.flatnonzero(~few)
+        few = np.flatnonzero(self.n_unknown <= MAX_ENUMERATED)
         uniform = self._uniform(seed, k, 0)
-        for rows, table in tables(self[enumerable]):
-            draws[enumerable[rows]] = table.draw(uniform[enumerable[rows]])
-        for block in self._draw_blocks(len(many), self.samples):
-            rows = many[block]
+        for rows, table in tables(self[few]):
+            draws[few[rows]] = table.draw(uniform[few[rows]])
+        for rows in self._blocks_of_many(self.samples):
             pool, log_weight = self[rows]._pool(self.samples, seed)
             draws[rows] = resample(pool, normalised_weights(log_weight), uniform[rows])
         return draws
@@ -162,9 +160,7 @@ class TemperedJoint(JointDistribution):
         log_weight = np.zeros((self.n_rows, k))
         few = self.n_unknown <= MAX_ENUMERATED
         labels[few] = self[few]._sample(k, seed)
-        many = np.flatnonzero(~few)
-        for block in self._draw_blocks(len(many), k):
-            rows = many[block]
+        for rows in self._blocks_of_many(k):
             labels[rows], log_weight[rows] = self[rows]._pool(k, seed)
         return labels, log_weight
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypeAlias, Unpack
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -65,10 +65,6 @@ def children_first(parents: Indices) -> Indices:
     return np.argsort(-level, kind="stable")
 
 
-# Log-odds, parents and order of each tree, and the log-weights of all.
-KernelArrays: TypeAlias = tuple[list[Floats], list[Indices], list[Indices], Floats]
-
-
 @dataclass(frozen=True)
 class MixtureOfTrees:
     """P(y) = Σ_k λ_k P_k(y) of K trees, with log λ_k of every row in ``log_weights`` (n, K)."""
@@ -76,13 +72,11 @@ class MixtureOfTrees:
     log_weights: Floats
     trees: tuple[TreeJoint, ...]
 
-    def _arrays(self) -> KernelArrays:
-        return (
-            [tree.logits for tree in self.trees],
-            [tree.parents for tree in self.trees],
-            [tree.order for tree in self.trees],
-            np.ascontiguousarray(self.log_weights),
-        )
+    def _kernel(self, kernel: Callable[..., None], *arguments: object) -> None:
+        logits = [tree.logits for tree in self.trees]
+        parents = [tree.parents for tree in self.trees]
+        order = [tree.order for tree in self.trees]
+        kernel(logits, parents, order, np.ascontiguousarray(self.log_weights), *arguments)
 
     def top(self, k: int, depth: int, n_threads: int) -> tuple[Ranked, Indices]:
         """Return the best ``k`` vectors of each row, and how many were taken from all lists.
@@ -93,9 +87,8 @@ class MixtureOfTrees:
         labels = np.empty((n, k, n_labels), dtype=np.int8)
         log_prob, bound = np.empty((n, k)), np.empty(n)
         listed = np.empty(n, dtype=np.int64)
-        native.tree_threshold(
-            *self._arrays(), min(depth, 2**32 - 2), labels, log_prob, bound, listed, n_threads
-        )
+        depth = min(depth, 2**32 - 2)
+        self._kernel(native.tree_threshold, depth, labels, log_prob, bound, listed, n_threads)
         return Ranked(labels, log_prob, bound), listed
 
     def anneal(
@@ -106,9 +99,8 @@ class MixtureOfTrees:
         The known labels of ``batch`` are never flipped, and its row ids key the random numbers.
         """
         best = start.copy()
-        native.tree_annealing(
-            *self._arrays(), temperatures, batch.known, batch.row_ids, seed, best, batch.n_threads
-        )
+        keys = (batch.known, batch.row_ids, seed)
+        self._kernel(native.tree_annealing, temperatures, *keys, best, batch.n_threads)
         return best
 
 

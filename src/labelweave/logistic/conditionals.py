@@ -21,7 +21,7 @@ from labelweave._common.files import check_shape
 from labelweave._common.matrices import as_features, linear_scores
 from labelweave._common.progress import stage
 from labelweave._core import native
-from labelweave.logistic.penalties import PenaltyChoice, choose_penalties, held_out_losses
+from labelweave.logistic.penalties import Folds, PenaltyChoice, choose_penalties
 from labelweave.logistic.problem import (
     ClassWeight,
     LogisticProblems,
@@ -67,6 +67,8 @@ class LabelGraph:
 # Newton's last steps are cheap. A fit this tight does not depend on the form of the rows, repeated
 # or weighted, sparse or dense.
 FINAL_TOLERANCE = 1e-14
+# Losses of structures differ by less than losses of penalties do.
+_STRUCTURE_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -119,32 +121,13 @@ class LinearConditionals:
 
 
 def fit_conditionals(
-    X: Any,
-    Y: ArrayLike,
-    parents: ArrayLike | None = None,
-    *,
-    C: float | str = "cv",
-    label_penalty: float | str = "cv",
-    sample_weight: ArrayLike | None = None,
-    class_weight: ClassWeight = None,
-    seed: int = 0,
-    n_threads: int = 1,
+    X: Any, Y: ArrayLike, parents: ArrayLike | None = None, **options: Any
 ) -> LinearConditionals:
-    """Fit P(y_j | x, labels k with parents[j, k]) for every label j by logistic regression."""
+    """Fit P(y_j | x, labels k with parents[j, k]) for every label j, as `fit_structures` does."""
     labels = as_labels(Y)
     n_labels = labels.shape[1]
     structure = np.zeros((n_labels, n_labels), dtype=bool) if parents is None else parents
-    return fit_structures(
-        X,
-        labels,
-        [structure],
-        C=C,
-        label_penalty=label_penalty,
-        sample_weight=sample_weight,
-        class_weight=class_weight,
-        seed=seed,
-        n_threads=n_threads,
-    )[0]
+    return fit_structures(X, labels, [structure], **options)[0]
 
 
 def fit_structures(
@@ -231,9 +214,10 @@ def structure_losses(
 ) -> Floats:
     """Return the cross-validated logistic loss of each structure, (M,)."""
     problems = structure_problems(X, Y, structures, as_weights(sample_weight), None)
-    losses = held_out_losses(
-        problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
-    )
+    folds = Folds.of(problems, seed, n_threads)
+    path = np.array([[C, label_penalty]])
+    solutions = folds.solve(path, tol=_STRUCTURE_TOLERANCE, keep_coef=False)
+    losses = folds.losses(solutions).sum(axis=(0, 2)) / folds.n_repeats
     per_structure: Floats = losses.reshape(len(structures), -1).sum(axis=1)
     return per_structure
 

@@ -8,7 +8,7 @@ into some labels are a block, weighed here or on the workers of an engine.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +72,10 @@ class EdgesFound(NamedTuple):
 
 
 def weigh_blocks(data: EdgeData, block: EdgeBlock, tolerance: float, n_threads: int) -> EdgesFound:
-    """Weigh edges here, or in blocks on the workers that `spread_over` names."""
+    """Weigh edges here, or in blocks on the workers that `spread_over` names.
+
+    The error of a weight is below the share `tolerance` of it.
+    """
     workers = current_workers()
     if workers is not None:
         # Frequent labels take longest.
@@ -91,35 +94,24 @@ def weigh_blocks(data: EdgeData, block: EdgeBlock, tolerance: float, n_threads: 
     return weigh_block(*data, block, tolerance, n_threads)
 
 
-def weigh_block(
-    train_x: Any,
-    train_labels: Labels,
-    train_weights: Floats,
-    held_x: Any,
-    held_labels: Labels,
-    held_weights: Floats,
-    C: Floats,
-    label_penalty: Floats,
-    block: EdgeBlock,
-    tolerance: float,
-    n_threads: int,
-) -> EdgesFound:
-    """Weigh the edges into the labels of a block, with errors below this share of each weight."""
-    n_labels, targets = len(C), block.targets
+def weigh_block(*given: Any) -> EdgesFound:
+    """Weigh the edges into the labels of a block, given the fields of `EdgeData` one by one.
+
+    They are followed by the block, the tolerance and the number of threads. An engine sends large
+    arguments once only if they are arguments of their own.
+    """
+    *fields, block, tolerance, n_threads = given
+    data = EdgeData(*fields)
+    n_labels, targets = len(data.C), block.targets
     start = np.zeros((n_labels, block.start.shape[1]))
     chosen, candidates = np.zeros(n_labels, np.uint8), np.zeros((n_labels, n_labels), np.uint8)
     start[targets], candidates[targets], chosen[targets] = block.start, block.candidates, 1
     alone, pair = np.empty(n_labels), np.empty((n_labels, n_labels))
     n_failed = np.zeros(n_labels, dtype=np.int32)
     native.weigh_edges(
-        train_x=native_matrix(train_x),
-        held_x=native_matrix(held_x),
-        train_labels=train_labels,
-        held_labels=held_labels,
-        train_weights=train_weights,
-        held_weights=held_weights,
-        C=C,
-        label_penalty=label_penalty,
+        **data._replace(
+            train_x=native_matrix(data.train_x), held_x=native_matrix(data.held_x)
+        )._asdict(),
         start=start,
         targets=chosen,
         candidates=candidates,
@@ -138,8 +130,7 @@ _START_TOLERANCE = 1e-4
 _LEAST_CURVATURE = 1e-290
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """A subset of the rows: features, labels (L, n) and positive weights."""
 
     X: Any
@@ -215,16 +206,7 @@ class Split:
         return np.ascontiguousarray(weights), alone, n_failed
 
     def _weigh(self, targets: Positions, fit: Mask, tolerance: float, n_threads: int) -> EdgesFound:
-        data = EdgeData(
-            train_x=self.inside.X,
-            train_labels=self.inside.labels,
-            train_weights=self.inside.weight,
-            held_x=self.outside.X,
-            held_labels=self.outside.labels,
-            held_weights=self.outside.weight,
-            C=self.C,
-            label_penalty=self.label_penalty,
-        )
+        data = EdgeData(*self.inside, *self.outside, self.C, self.label_penalty)
         start = np.column_stack([self.alone.coef[targets], self.alone.intercept[targets]])
         return weigh_blocks(data, EdgeBlock(targets, start, fit[targets]), tolerance, n_threads)
 
@@ -277,7 +259,7 @@ def _with_common_features(inside: Rows, outside: Rows) -> tuple[Rows, Rows]:
     X, used = without_empty_columns(inside.X)
     if X is inside.X:
         return inside, outside
-    return replace(inside, X=X), replace(outside, X=canonical_csr(outside.X[:, used]))
+    return inside._replace(X=X), outside._replace(X=canonical_csr(outside.X[:, used]))
 
 
 def _per_label(value: ArrayLike, n_labels: int, name: str, *, positive: bool) -> Floats:
@@ -303,17 +285,12 @@ class EdgeWeights:
 
     ``pair[j, i]`` is the sum over the held-out rows of ``w_n log P(y_i | x_n, y_j)``, and
     ``alone[i]`` the sum of ``w_n log P(y_i | x_n)``. If the pair was not fitted, ``pair[j, i]`` is
-    ``alone[i]``, a gain of zero.
+    ``alone[i]``.
     """
 
     pair: Floats
     alone: Floats
     fitted: Mask
-
-    @property
-    def gain(self) -> Floats:
-        """The increase in log-likelihood by each parent of each label, (L, L)."""
-        return self.pair - self.alone
 
 
 def edge_weights(

@@ -32,24 +32,6 @@ N_FOLDS = 3
 _MAX_REPEATS = 5
 _ENOUGH_ROWS = 3000
 _SEED_STEP = 1_000_003
-# Losses of structures differ by less than losses of penalties do.
-_STRUCTURE_TOLERANCE = 1e-5
-
-
-def held_out_losses(
-    problems: LogisticProblems,
-    *,
-    C: float,
-    label_penalty: float,
-    seed: int = 0,
-    n_threads: int = 1,
-) -> Floats:
-    """Return the cross-validated loss of every problem at given penalties, (P,)."""
-    folds = Folds.of(problems, seed, n_threads)
-    path = np.array([[C, label_penalty]])
-    solutions = folds.solve(path, tol=_STRUCTURE_TOLERANCE, keep_coef=False)
-    summed: Floats = folds.losses(solutions).sum(axis=(0, 2)) / folds.n_repeats
-    return summed
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
 from labelweave._common.checks import are_binary
+from labelweave._common.matrices import as_features
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +66,22 @@ class LogisticProblems:
     weight_of: NDArray[np.int32] | None = None
     total_weight: Floats | None = None
     start: Floats | None = None
+
+    @classmethod
+    def per_label(
+        cls, X: Any, Y: ArrayLike, sample_weight: ArrayLike | None = None, C: ArrayLike = 1.0
+    ) -> LogisticProblems:
+        """Return one problem for each column of Y."""
+        labels, weights = as_labels(Y), as_weights(sample_weight)
+        n_labels = labels.shape[1]
+        return cls(
+            X=as_features(X),
+            targets=labels,
+            target_of=np.arange(n_labels, dtype=np.int32),
+            C=np.broadcast_to(np.asarray(C, dtype=np.float64), (n_labels,))[:, None],
+            weights=None if weights is None else weights[:, None],
+            total_weight=weights,
+        )
 
     @property
     def n_problems(self) -> int:

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from labelweave._common.arrays import Floats, Labels, Mask, Positions, is_mapped
-from labelweave._common.matrices import as_features, native_matrix, without_empty_columns
+from labelweave._common.arrays import Floats, Labels, Mask, Positions
+from labelweave._common.matrices import is_mapped, native_matrix, without_empty_columns
 from labelweave._core import native
-from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.spreading import Workers, block_name, current_workers, n_entries
 
 
@@ -133,21 +132,14 @@ def _spread(
     return _together(workers.run(solve_on_worker, shared, calls), parts)
 
 
-def solve_on_worker(
-    features: Any,
-    extras: Any,
-    labels: Labels,
-    shares: Floats | None,
-    weights: Floats | None,
-    total: Floats | None,
-    own_weights: Floats | None,
-    block: Block,
-    keep_coef: bool,
-    settings: dict[str, Any],
-) -> Found:
-    """Solve a block in one thread; a worker solves as many blocks at once as it has threads."""
-    weights = weights if own_weights is None else own_weights
-    data = Data(features, extras, labels, shares, weights, total)
+def solve_on_worker(*given: Any) -> Found:
+    """Solve a block in one thread, given the fields of `Data`, the block's own weights and itself.
+
+    A worker solves as many blocks at once as it has threads.
+    """
+    *fields, own_weights, block, keep_coef, settings = given
+    data = Data(*fields)
+    data = data if own_weights is None else data._replace(weights=own_weights)
     return _solve(data, block, keep_coef, settings, n_threads=1)
 
 
@@ -224,36 +216,6 @@ class Solutions:
     converged: Mask
 
 
-def solve(
-    X: Any,
-    T: ArrayLike,
-    *,
-    C: float | Floats = 1.0,
-    sample_weight: ArrayLike | None = None,
-    extras: Any = None,
-    extra_mask: Mask | None = None,
-    extra_penalty: float = 1.0,
-    tol: float = 1e-7,
-    max_iter: int = 100,
-    n_threads: int = 1,
-) -> Solutions:
-    """Fit one logistic regression per column of T."""
-    targets, weights = as_labels(T), as_weights(sample_weight)
-    n_problems = targets.shape[1]
-    problems = LogisticProblems(
-        X=as_features(X),
-        targets=targets,
-        target_of=np.arange(n_problems, dtype=np.int32),
-        C=np.broadcast_to(np.asarray(C, dtype=np.float64), (n_problems,))[:, None],
-        extras=None if extras is None else sp.csr_array(extras, dtype=np.float64),
-        extra_mask=extra_mask,
-        extra_penalty=np.full((n_problems, 1), float(extra_penalty)),
-        weights=None if weights is None else weights[:, None],
-        total_weight=weights,
-    )
-    return solve_problems(problems, tol=tol, max_iter=max_iter, n_threads=n_threads)
-
-
 def solve_problems(
     problems: LogisticProblems,
     *,
@@ -281,11 +243,12 @@ def solve_problems(
     order = np.flatnonzero(proper)
     order = order[np.argsort(-positive[order], kind="stable")]
     if len(order):
+        in_file = is_mapped(getattr(problems.X, "data", None))
         settings = {
             "tolerance": tol,
             "max_newton": max_iter,
             "patience": patience,
-            "largest_transpose": _largest_transpose(problems.X),
+            "largest_transpose": LARGEST_TRANSPOSE["mapped" if in_file else "in memory"],
         }
         _solve_proper(problems, order, intercept, solutions, settings, n_threads)
     return solutions
@@ -343,7 +306,3 @@ def _solve_proper(
             solutions.coef[problem, used] = row[:n_features]
         solutions.intercept[order] = found.coef[:, n_features]
         solutions.extra_coef[order] = found.coef[:, n_features + 1 :]
-
-
-def _largest_transpose(X: Any) -> int:
-    return LARGEST_TRANSPOSE["mapped" if is_mapped(getattr(X, "data", None)) else "in memory"]

@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats
 from labelweave._common.folds import Fold
-from labelweave._common.matrices import as_features, linear_scores
+from labelweave._common.matrices import linear_scores
 from labelweave.logistic.conditionals import (
     FINAL_TOLERANCE,
     LinearConditionals,
     warn_unless_converged,
 )
 from labelweave.logistic.penalties import PenaltyChoice, choose_penalties
-from labelweave.logistic.problem import LogisticProblems, as_labels, as_weights
+from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import Solutions, solve_problems
 
 # The second layer magnifies errors of the first layer's solutions.
@@ -45,7 +45,7 @@ def fit_on_estimates(
     n_threads: int = 1,
 ) -> LinearConditionals:
     """Fit P(y_j | x, estimates of all labels) for every label j by logistic regression."""
-    problems = _one_per_label(X, Y, sample_weight)
+    problems = LogisticProblems.per_label(X, Y, sample_weight)
     problems = replace(problems, extras=sp.csr_array(estimates))
     chosen = choose_penalties(
         problems, C=C, label_penalty=label_penalty, seed=seed, n_threads=n_threads
@@ -109,7 +109,7 @@ def fit_cross_fitted(
 
     Without folds, the fit to all rows scores its own training rows.
     """
-    problems = _one_per_label(X, Y, sample_weight)
+    problems = LogisticProblems.per_label(X, Y, sample_weight)
     n_rows, n_labels = problems.targets.shape
     held_out = [fold.held_out for fold in folds]
     if held_out and not np.array_equal(np.sort(np.concatenate(held_out)), np.arange(n_rows)):
@@ -158,16 +158,3 @@ def _fit_folds(
     )
     warn_unless_converged(solutions)
     return solutions
-
-
-def _one_per_label(X: Any, Y: ArrayLike, sample_weight: ArrayLike | None) -> LogisticProblems:
-    labels, weights = as_labels(Y), as_weights(sample_weight)
-    n_labels = labels.shape[1]
-    return LogisticProblems(
-        X=as_features(X),
-        targets=labels,
-        target_of=np.arange(n_labels, dtype=np.int32),
-        C=np.ones((n_labels, 1)),
-        weights=None if weights is None else weights[:, None],
-        total_weight=weights,
-    )

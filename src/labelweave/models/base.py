@@ -28,6 +28,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from labelweave._common.arrays import Floats, Labels
 from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
 from labelweave._common.files import check_shape
+from labelweave._common.folds import has_splits
 from labelweave._common.labels import LabelEncoding, read_batch_labels, read_labels
 from labelweave._common.matrices import mean_row, validated_features
 from labelweave._common.presets import NO_PRESETS, Preset, Presets
@@ -40,8 +41,7 @@ from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows, ThresholdRule, apply_thresholds
 from labelweave.inference import Auto
 from labelweave.inference.strategy import Inference
-from labelweave.joint import JointDistribution
-from labelweave.joint.distribution import RowOptions
+from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.conditionals import LinearMembers
@@ -240,8 +240,8 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     def _learn_batch(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         """Learn from the validated rows of a batch, in turn.
 
-        Attributes are put back if this fails: it may replace them, but may change an object in
-        place only after the whole batch was checked.
+        After a failure attributes are put back, but objects changed in place stay changed: the
+        whole batch has to be checked before.
         """
         raise NotImplementedError
 
@@ -279,12 +279,16 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         if isinstance(conditionals, LinearConditionals):
             check_shape(conditionals.intercept, (self.n_labels_,), "conditionals_.intercept")
 
-    @staticmethod
-    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
-        """Check the sample weights; return the rows of positive weight."""
+    def _weighted(
+        self, X: Any, labels: Labels, sample_weight: Any
+    ) -> tuple[Any, Labels, Floats | None]:
+        """Check the sample weights; return the rows of positive weight.
+
+        Splits given as `cv` count all rows: then those of weight zero stay, in no fold.
+        """
         weight = checked_weight(X, sample_weight)
-        if weight is None:
-            return X, labels, None
+        if weight is None or has_splits(getattr(self, "cv", None)):
+            return X, labels, weight
         # Not every learner ignores rows of weight zero, so they are left out.
         kept = np.flatnonzero(weight)
         if len(kept) < len(labels):
@@ -308,10 +312,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return hasattr(self, "_is_fitted")
 
     def _penalty(self, name: str, otherwise: str = "'cv'") -> float | str:
-        """Return the penalty parameter `name`, checked to be a positive number or "cv".
-
-        `otherwise` is what it may be beside a number, as the message of an error lists it.
-        """
+        """Return a penalty: "cv" or a positive number; errors name what else it may be."""
         value = getattr(self, name)
         if isinstance(value, str) and value == "cv":
             return value
@@ -475,16 +476,12 @@ class MultiLabelClassifier(Estimator):
         return ScoredRows.of(joint) if rule is None else rule.scored(joint)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the marginal probability of each label, (n, L).
+        """Return the marginal probability of each label, (n, L), or of two classes, (n, 2).
 
-        Chains of more than 16 labels average the labels' conditional probabilities over 1000
-        weighted prefixes, which is never 0 or 1 for want of samples. The standard error, some
-        10⁻⁴ to 10⁻³, is in ``predict_joint(X).estimate("marginals")``, which also takes more
-        ``samples``. For a log-likelihood use ``predict_joint(X).log_prob(Y)``, which is exact.
-        Pairwise fields of more than 16 labels (`PairwiseCRF`) estimate both by annealed draws,
-        with standard errors of some 10⁻², on single rows more than 10⁻¹.
-
-        For a one-dimensional y: the probabilities of its two classes, (n, 2).
+        Chains of more than 16 labels average conditional probabilities over 1000 weighted prefixes,
+        with standard errors of some 10⁻⁴ to 10⁻³; `PairwiseCRF` takes annealed draws, with errors
+        of some 10⁻², on single rows more than 10⁻¹. ``predict_joint(X).estimate("marginals")`` has
+        the errors, and takes more ``samples``. The ``log_prob(Y)`` of chains is exact.
         """
         marginals = self.predict_joint(X).marginals()
         return self._encoding.probabilities(marginals)

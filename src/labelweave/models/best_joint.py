@@ -1,10 +1,8 @@
 """BestJoint: the best of several models, or a mixture of them, by the likelihood of held-out rows.
 
-Candidates are tried one after the other on the same folds, the hopeless ones on one fold only. The
-mixture Σ_k w_k P_k(y|x) of models that have not seen the rows is never worse on them than the best
-of the models, and better where each is right about other rows (Breiman 1996; Yao, Vehtari, Simpson
-and Gelman 2018, who call it stacking of predictive distributions). The mean log-likelihood is
-concave in w.
+On rows that the models have not seen, the mixture Σ_k w_k P_k(y|x) of highest mean log-likelihood,
+which is concave in w, is never worse than the best of them (Breiman 1996; Yao et al. 2018, who call
+it stacking of predictive distributions).
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._common.checks import check_flag, check_number
 from labelweave._common.folds import Fold, check_folds, deal
-from labelweave._common.pipelines import copy_for_fold, fit_arguments, last
+from labelweave._common.pipelines import copy_for_fold, last
 from labelweave._common.progress import stage
 from labelweave.decision import FixedThreshold
 from labelweave.decision.losses import Decision
@@ -37,9 +36,9 @@ from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution, MixtureJoint
 from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import Metric, resolve_metrics
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import seeded_clone
-from labelweave.models.cross_fitting import CrossFit, cross_fit
+from labelweave.models.cross_fitting import CrossFit, TrainingData, cross_fit
 from labelweave.models.methods import make_method, with_preprocessing
 from labelweave.models.mixture_size import in_standard_errors
 from labelweave.models.predictions import predict_joint, score_model
@@ -48,15 +47,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-#: The methods that `BestJoint` tries by default, in this order: a chain, forests, kernels, and
-#: a mixture of trees, which takes longest with many labels and may be given up after one fold.
-#: Trees on all rows are better on some data, trees on bootstrap samples on others: exact match and
-#: CLL-loss are .186 / 5.21 and .186 / 5.25 on 2,250 rows of eisen's 14 classes, .742 / .77 and
-#: .703 / .84 on ImCLEF, .093 / 5.39 and .102 / 5.11 on delicious' ten most frequent labels. Trees
-#: for whole label vectors did as well, and are not tried.
-#: A chain over a forest's predictions also sees the features if they are sparse, which helps on
-#: text: its CLL-loss on 2,000 rows of imdb and of delicious' ten most frequent labels is 5.33 and
-#: 4.79, without the features 5.35 and 4.97; that of a linear chain is 5.34 and 4.83.
+#: The methods that `BestJoint` tries by default, in this order; a mixture of trees takes longest
+#: with many labels, and may be given up after one fold. Trees on all rows are better on some data,
+#: trees on bootstrap samples on others: exact match and CLL-loss are .186 / 5.21 and .186 / 5.25 on
+#: 2,250 rows of eisen's 14 classes, .742 / .77 and .703 / .84 on ImCLEF, .093 / 5.39 and
+#: .102 / 5.11 on delicious' ten most frequent labels. A chain over a forest's predictions also
+#: sees sparse features, which helps on text: its CLL-loss on 2,000 rows of imdb and of delicious is
+#: 5.33 and 4.79, without the features 5.35 and 4.97; that of a linear chain is 5.34 and 4.83.
 PORTFOLIO = (
     "auto",
     "forest",
@@ -65,17 +62,9 @@ PORTFOLIO = (
     "auto(features=KernelFeatures())",
     "mc",
 )
-# A mixture is left out of the portfolio if a component has more coefficients than this: with 47,000
+# A mixture is not tried by default if a component has more coefficients than this: with 47,000
 # features and 101 labels it takes five CPU-minutes for 2,000 rows; a chain, 16 seconds for 5,400.
 _LARGEST_COMPONENT = 2**20
-
-
-def unaffordable(name: str, n_features: int, n_labels: int) -> str:
-    """Return why a method of the portfolio is not tried; empty if it is."""
-    size = n_features * n_labels
-    if name != "mc" or size <= _LARGEST_COMPONENT:
-        return ""
-    return f"{size:,} coefficients in each component: name it among candidates to try it"
 
 
 def make_candidates(
@@ -101,13 +90,11 @@ def make_candidates(
 
 
 def _distinct(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken yet."""
     numbered = (f"{name} {k}" for k in count(2))
     return name if name not in taken else next(each for each in numbered if each not in taken)
 
 
 def _named(candidate: Any) -> tuple[str, Any]:
-    """Return the name of a candidate and an estimator of our own."""
     if isinstance(candidate, str):
         return candidate, make_method(candidate)
     pair = candidate if isinstance(candidate, tuple) else (str(candidate), candidate)
@@ -131,14 +118,13 @@ def pool_weights(log_probs: Floats, sample_weight: Floats | None = None) -> Floa
 
     Rows that are impossible under all models do not count.
     """
-    values = log_probs
-    weight = np.ones(len(values)) if sample_weight is None else sample_weight
-    largest = values.max(axis=1)
+    weight = np.ones(len(log_probs)) if sample_weight is None else sample_weight
+    largest = log_probs.max(axis=1)
     counts = np.isfinite(largest) & (weight > 0)
-    n_models = values.shape[1]
+    n_models = log_probs.shape[1]
     if n_models == 1 or not counts.any():
         return np.full(n_models, 1 / n_models)
-    relative = np.exp(values[counts] - largest[counts, None])
+    relative = np.exp(log_probs[counts] - largest[counts, None])
     share = weight[counts] / weight[counts].sum()
 
     def loss(weights: Floats) -> float:
@@ -203,19 +189,6 @@ class Judgement(NamedTuple):
     evidence: Scores = _NOTHING
 
 
-class TrainingData(NamedTuple):
-    """Rows, labels and weights."""
-
-    X: Any
-    labels: Labels
-    weight: Floats | None
-
-    def taken(self, rows: Positions) -> TrainingData:
-        """Return some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return TrainingData(self.X[rows], self.labels[rows], weight)
-
-
 def judge(
     model: Any,
     rows: Positions,
@@ -225,15 +198,15 @@ def judge(
     rule: ThresholdRule | None,
 ) -> Judgement:
     """Judge a model by rows that it has not seen."""
-    X, truth, weight = data.taken(rows)
+    part = data.taken(rows)
     if metric is not None:
-        value = score_model(model, X, truth, [metric])[0][metric.name]
+        value = score_model(model, part.X, part.labels, [metric])[0][metric.name]
         return Judgement(value if metric.higher_is_better else -value)
-    joint: Any = predict_joint(model, X)
-    log_prob = joint.log_prob(truth)
+    joint: Any = predict_joint(model, part.X)
+    log_prob = joint.log_prob(part.labels)
     log_prob = np.where(np.isnan(log_prob), -np.inf, log_prob)
     evidence = _NOTHING if rule is None else rule.scored(joint).scores
-    return Judgement(float(np.average(log_prob, weights=weight)), log_prob, evidence)
+    return Judgement(float(np.average(log_prob, weights=part.weight)), log_prob, evidence)
 
 
 def without_tuning(estimator: Any) -> Any:
@@ -243,15 +216,9 @@ def without_tuning(estimator: Any) -> Any:
     return cloned
 
 
-def fitted(estimator: Any, data: TrainingData, rows: Positions | None = None) -> Any:
-    """Return a clone that is fitted to some of the rows, by default to all."""
-    X, labels, weight = data if rows is None else data.taken(rows)
-    return clone(estimator).fit(X, labels, **fit_arguments(estimator, weight))
-
-
-# A candidate is given up if it is behind by this many standard errors of the paired differences of
-# the rows of the first fold, or in a pool if its weight there is below the least one that counts.
-# A first fold of fewer rows gives up nobody.
+# A candidate is given up after the first fold if it is behind by this many standard errors of the
+# paired differences of rows, or in a pool if its weight is below the least one that counts; nobody
+# is given up by fewer rows.
 _STANDARD_ERRORS = 4.0
 LEAST_WEIGHT = 0.02
 _FEWEST_ROWS = 20
@@ -279,10 +246,6 @@ class Race:
     #: The error of the last candidate that failed.
     error: Exception | None = None
 
-    def skip(self, name: str, problem: str) -> None:
-        """Enter a candidate that is not tried."""
-        self.trials.append(Trial(name, (), problem=problem))
-
     def run(self, name: str, estimator: Any) -> None:
         """Try a candidate on the folds."""
         begin = time.monotonic()
@@ -309,7 +272,7 @@ class Race:
 
     def _parts(self, estimator: Any, folds: list[Fold]) -> list[Judgement]:
         wanted = without_tuning(estimator) if self.metric is None else estimator
-        fit = partial(fitted, wanted, self.data)
+        fit = partial(self.data.fitted, wanted)
         score = partial(judge, data=self.data, metric=self.metric, rule=self.rule)
         return cross_fit(fit, folds, score, n_jobs=self.n_jobs).parts
 
@@ -318,7 +281,6 @@ class Race:
         return several and self._first_weight().sum() >= _FEWEST_ROWS
 
     def _first_weight(self) -> Floats:
-        """Return the weights of the rows of the first fold."""
         rows, weight = self.folds[0].held_out, self.data.weight
         return np.ones(len(rows)) if weight is None else weight[rows]
 
@@ -347,19 +309,20 @@ class Race:
 
     def log_probs(self, members: list[int]) -> Floats:
         """Return the log-probability of each held-out row by each of some candidates, (n, K)."""
-        columns = (self._by_row(self.judged[k].map(lambda part: part.log_prob)) for k in members)
-        return np.column_stack([np.asarray(column) for column in columns])
+        return np.column_stack([np.asarray(self._by_row(k, "log_prob")) for k in members])
 
     def evidence(self, members: list[int], weights: Floats) -> Scores:
         """Return the scores of each held-out row in a mixture of some candidates, (n, L)."""
-        parts = [self._by_row(self.judged[k].map(lambda part: part.evidence)) for k in members]
+        parts = [self._by_row(k, "evidence") for k in members]
         if len(parts) == 1:
             return parts[0]
         # Several candidates are mixed by their marginals, which are held as log-odds.
         mixture = MixtureJoint(weights, [IndependentJoint(check_scores(part)) for part in parts])
         return Probabilities(mixture.marginal_log_odds())
 
-    def _by_row(self, found: CrossFit) -> Scores:
+    def _by_row(self, candidate: int, part: str) -> Scores:
+        """Return a part of the judgements of a candidate in the order of the held-out rows."""
+        found = self.judged[candidate].map(attrgetter(part))
         return found.gather(len(self.data.labels))[np.unique(found.rows)]
 
 
@@ -403,29 +366,21 @@ class BestJoint(MultiLabelClassifier):
         weight.
     pool : bool, default=False
         If True, mix the candidates instead of choosing one; `scoring` must be "log_likelihood".
-        Candidates of less weight than 0.02 are left out, those with so little beside the ones tried
-        before them after the first fold, but the best is always a member. The `inference` of
+        Candidates of less weight than 0.02 are left out, but never the best one. The `inference` of
         candidates does not matter then.
     cv : int, splitter or list of (train, test), default=3
-        How training rows are held out. A number of folds deals the rows by their content: their
-        order does not matter, and equal rows share a fold.
+        As in `CalibratedJointCV`.
     time_budget : float, optional
         Seconds after which no further candidate is tried; the first one always is. The
         choice then depends on the speed of the machine. The last fit comes on top.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises.
-    n_jobs : int, optional
-        Number of folds at a time, beside the first; -1 uses all cores.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds and every unset `random_state` of the candidates. None means 0.
-    verbose : int, default=0
-        If positive, show progress and print the table.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of folds at a time.
 
     Attributes
     ----------
     best_estimator_ : estimator
-        The best candidate, fitted to all rows. If `decision` is tuned on held-out rows, this one
-        decides label by label: the rule is the model's own.
+        The best candidate, fitted to all rows. It decides label by label if this model has tuned
+        `decision` on held-out rows.
     best_name_ : str
     members_ : dict
         The candidates of the mixture by name, fitted to all rows; the best one only, unless they
@@ -441,15 +396,11 @@ class BestJoint(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import load
-    >>> from labelweave import BestJoint
+    >>> from labelweave import BestJoint, load
     >>> data = load("emotions")
     >>> model = BestJoint(["br(C=0.01)", "auto(C=0.01,label_penalty=0.03)"])
-    >>> model = model.fit(data.X[:300], data.Y[:300])
-    >>> model.best_name_
+    >>> model.fit(data.X[:300], data.Y[:300]).best_name_
     'auto(C=0.01,label_penalty=0.03)'
-    >>> list(model.table().columns)
-    ['candidate', 'score', 'standard_error', 'weight', 'seconds', 'problem']
     """
 
     candidates: Sequence[Any] | None = field(default=None, kw_only=False)
@@ -465,16 +416,12 @@ class BestJoint(MultiLabelClassifier):
         check_is_fitted(self, "members_")
         ranked = sorted(self.trials_, key=lambda trial: (bool(trial.problem), -trial.score))
         weight = dict(zip(self.members_, self.weights_, strict=True))
-        return pd.DataFrame(
-            {
-                "candidate": [trial.name for trial in ranked],
-                "score": [trial.score for trial in ranked],
-                "standard_error": [trial.standard_error for trial in ranked],
-                "weight": [weight.get(trial.name, 0.0) for trial in ranked],
-                "seconds": [trial.seconds for trial in ranked],
-                "problem": [trial.problem for trial in ranked],
-            }
-        )
+        names = ["candidate", "score", "standard_error", "weight", "seconds", "problem"]
+        rows = [
+            (t.name, t.score, t.standard_error, weight.get(t.name, 0.0), t.seconds, t.problem)
+            for t in ranked
+        ]
+        return pd.DataFrame(rows, columns=names)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -493,16 +440,11 @@ class BestJoint(MultiLabelClassifier):
             )
         check_folds(self.cv)
 
-    @staticmethod
-    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
-        # Rows of weight zero are left out of every fit, but a splitter counts them.
-        return X, labels, checked_weight(X, sample_weight)
-
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
         candidates = make_candidates(self.candidates, self.decision, X, seed)
         race = Race(
-            TrainingData(X, labels, sample_weight),
+            TrainingData(X, labels, sample_weight, self._encoding.named),
             deal(self.cv, X, labels, sample_weight, seed),
             metric=self._metric(),
             rule=self._untuned() if self._metric() is None else None,
@@ -537,16 +479,15 @@ class BestJoint(MultiLabelClassifier):
             for name, estimator in candidates:
                 spent = time.monotonic() - begin
                 if reason := self._reason_to_skip(name, race, spent):
-                    race.skip(name, reason)
+                    race.trials.append(Trial(name, (), problem=reason))
                 else:
                     race.run(name, estimator)
                 advance()
 
     def _reason_to_skip(self, name: str, race: Race, spent: float) -> str:
-        """Return why a candidate is not tried; empty if it is."""
-        X, labels, _ = race.data
-        if self.candidates is None and (reason := unaffordable(name, X.shape[1], labels.shape[1])):
-            return reason
+        size = race.data.X.shape[1] * race.data.labels.shape[1]
+        if self.candidates is None and name == "mc" and size > _LARGEST_COMPONENT:
+            return f"{size:,} coefficients in each component: name it among candidates to try it"
         has_time = self.time_budget is None or spent < self.time_budget
         return "" if has_time or not race.judged else "no time left"
 
@@ -563,9 +504,7 @@ class BestJoint(MultiLabelClassifier):
         """Return a candidate fitted to all rows that have weight."""
         is_tuned_here = self._metric() is None and self._untuned() is not None
         wanted = without_tuning(estimator) if is_tuned_here else estimator
-        if data.weight is not None:
-            data = data.taken(np.flatnonzero(data.weight))
-        return fitted(wanted, data._replace(labels=self._encoding.named(data.labels)))
+        return data.fitted(wanted, None if data.weight is None else np.flatnonzero(data.weight))
 
     def _metric(self) -> Metric | None:
         if self.scoring == "log_likelihood":
@@ -609,11 +548,7 @@ class BestJoint(MultiLabelClassifier):
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
         joints: list[Any] = [predict_joint(member, X) for member in self.members_.values()]
         if len(joints) > 1:
-            return MixtureJoint(
-                self.weights_,
-                joints,
-                **rows,
-            )
+            return MixtureJoint(self.weights_, joints, **rows)
         return joints[0].with_row_ids(rows["row_ids"])  # type: ignore[no-any-return]
 
     def _delegate(

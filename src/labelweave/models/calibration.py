@@ -1,9 +1,7 @@
 """CalibratedJointCV: probabilities that come true as often as they say.
 
-A joint distribution gets a temperature T, P(y|x)^(1/T) normalised, which keeps the order of label
-vectors. The likelihood of held-out rows, with a weak prior, chooses it: both are log-concave in 1/T
-(math.md, section 14). Marginals get a function of their own, label by label: a sigmoid of their
-log-odds or any increasing function.
+The temperature T of P(y|x)^(1/T), normalised, is chosen by the likelihood of held-out rows, with a
+weak prior; both are log-concave in 1/T (docs/design/math.md, section 14).
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, logit
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from labelweave._common.arrays import Floats, Indicators, Labels, Positions
 from labelweave._common.checks import check_choice, check_number
 from labelweave._common.folds import Fold, check_folds, deal
-from labelweave._common.pipelines import copy_for_fold, fit_arguments, inside
+from labelweave._common.pipelines import copy_for_fold, inside
 from labelweave.decision import (
     Decided,
     FixedThreshold,
@@ -46,12 +43,13 @@ from labelweave.inference.strategy import Inference
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.joint.distribution import RowOptions
 from labelweave.metrics import METRICS
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import seeded_clone
 from labelweave.models.conformal import ConformalClassifier
 from labelweave.models.cross_fitting import (
     CrossFit,
+    TrainingData,
     check_frozen,
     check_wrapped,
     cross_fit,
@@ -60,7 +58,7 @@ from labelweave.models.cross_fitting import (
 
 # Probabilities are moved this far from 0 and 1: few data sets have enough rows to tell more.
 _LEAST = 1e-6
-# Log-odds that are moved to the same number are spread by this much.
+# Clipped log-odds are spread by this much, which changes no probability visibly.
 _SPREAD = 1e-6
 # Least number of rows of either class for an isotonic function of a label.
 MIN_FOR_ISOTONIC = 50.0
@@ -74,7 +72,7 @@ _LEAST_SLOPE = 0.05
 class MarginalCalibration:
     """A function of the marginals of each label.
 
-    A label has the sigmoid σ(slope log(p / (1 − p)) + intercept), or if it has `knots`, (2, K), an
+    It is the sigmoid σ(slope log(p / (1 − p)) + intercept), or for a label with `knots`, (2, K), an
     isotonic function that is linear between the points (p, calibrated p).
     """
 
@@ -85,8 +83,8 @@ class MarginalCalibration:
     def log_odds(self, log_odds: Floats) -> Floats:
         """Return calibrated log-odds, (n, L), given those of the marginals.
 
-        Sigmoids keep the order of rows, even of those whose marginals are moved to the same
-        number: their log-odds are spread by so little that no probability changes visibly.
+        Log-odds that are clipped to the same number are spread a little, so that sigmoids keep the
+        order of all rows.
         """
         clipped = np.clip(log_odds, *_log_odds(np.array([0.0, 1.0])))
         beyond = np.nan_to_num(log_odds) - clipped
@@ -125,10 +123,7 @@ def _log_odds(marginals: Floats) -> Floats:
 
 
 def _fit_sigmoids(z: Floats, labels: Labels | Indicators, weight: Floats) -> tuple[Floats, Floats]:
-    """Fit slopes a and intercepts b with the penalty ((a − 1)² + b²) / 2, by Newton's method.
-
-    The penalty leaves the marginals of labels with few positives about as they are.
-    """
+    """Fit slopes a and intercepts b with the penalty ((a − 1)² + b²) / 2, by Newton's method."""
     w = weight[:, None]
 
     def loss(a: Floats, b: Floats) -> Floats:
@@ -179,11 +174,7 @@ def _newton_step(
 
 
 def _fit_isotonic(p: Floats, label: Labels | Indicators, weight: Floats) -> Floats:
-    """Fit an increasing function to Platt's targets, so that it is never 0 nor 1.
-
-    The targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) are Laplace's estimates of labels that are always
-    or never there.
-    """
+    """Fit an increasing function to Platt's targets, so that it is never 0 nor 1."""
     positive = float(weight @ label)
     negative = float(weight.sum()) - positive
     target = np.where(label == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
@@ -191,28 +182,21 @@ def _fit_isotonic(p: Floats, label: Labels | Indicators, weight: Floats) -> Floa
     return np.stack([fitted.X_thresholds_, fitted.y_thresholds_])
 
 
-#: The largest temperature, and one over the smallest. Data that are separated, or that a model
-#: knows nothing about, would have none.
+#: The largest temperature, and one over the smallest.
 MAX_TEMPERATURE = 100.0
 # Tolerance of log T: thousands of held-out rows do not tell it more exactly.
 _TOLERANCE = 1e-3
 _FIRST_STEP = 0.25
-# The prior of 1/T is that of two pseudo-rows, for each of which the variance of log P(y) is one: a
-# gamma distribution with its mode at T = 1. Without it, the two wrong rows of a set of two would
-# heat the distribution until nothing is left of it, and labels that never vary would freeze it.
-# Some hundred rows outweigh it. Unlike a normal prior of log T, it is log-concave in 1/T like the
-# likelihood, so that there is still one hill.
+# The prior of 1/T is a gamma distribution with its mode at T = 1, worth two pseudo-rows for which
+# log P(y) has variance one. It bounds T if all rows are wrong, or if labels never vary; a hundred
+# rows outweigh it. Unlike a normal prior of log T it is log-concave in 1/T, like the likelihood.
 _PRIOR_ROWS = 2.0
 # Draws for each row of long chains: the error of a sum over rows is far below that of a row.
 SAMPLES = 128
 
 
 def best_temperature(log_likelihood: Callable[[float], float]) -> float:
-    """Return the temperature of the highest posterior probability, by Brent's method.
-
-    The log-likelihood and the logarithm of the prior are concave in 1/T (docs/design/math.md,
-    section 14), hence there is one hill.
-    """
+    """Return the temperature of the highest posterior probability, by Brent's method."""
 
     @cache
     def loss(log_t: float) -> float:
@@ -241,9 +225,6 @@ def _bracket(loss: Callable[[float], float]) -> tuple[float, float]:
     return min(before, beyond), max(before, beyond)
 
 
-# Probabilities of the rows of each fold, by models that have not seen them.
-
-
 def _log_probs(
     held_out: CrossFit, labels: Labels, temperature: float, samples: int = 1024
 ) -> Floats:
@@ -258,10 +239,8 @@ def _log_probs(
 def held_out_temperature(held_out: CrossFit, labels: Labels, weight: Floats) -> float:
     """Return the temperature at which the labels of held-out rows are most probable.
 
-    It is larger than 1 if the joint distributions are too sure of themselves. A weak prior, worth
-    about two rows, keeps it near 1 if there are few. Label vectors of probability zero do not
-    count, as no temperature makes them possible; since the others alone make the distributions look
-    too cautious, the temperature is then at least 1, and a warning says how many there are.
+    Label vectors of probability zero do not count, as no temperature makes them possible. Without
+    them the distributions look too cautious, so the temperature is then at least 1, with a warning.
     """
     mass = weight[held_out.rows]
 
@@ -299,7 +278,7 @@ def calibrated_by_others(
 ) -> Floats:
     """Return the marginals of each fold, calibrated by a function fitted to rows outside it.
 
-    By `function` if there is one fold only.
+    If there is one fold only, they are calibrated by `function`.
     """
     rows = marginals.rows
     values, truth, mass = np.concatenate(marginals.parts), labels[rows], weight[rows]
@@ -315,19 +294,6 @@ def calibrated_by_others(
     return np.concatenate(parts)
 
 
-def _fitted(
-    estimator: Any,
-    rows: Positions,
-    *,
-    X: Any,
-    labels: Labels,
-    weight: Floats | None,
-    named: Callable[[Labels], Any],
-) -> Any:
-    arguments = fit_arguments(estimator, None if weight is None else weight[rows])
-    return clone(estimator).fit(X[rows], named(labels[rows]), **arguments)
-
-
 # Decisions to which only marginals matter, beside a ranking loss that is not normalised.
 _BY_MARGINALS = (HammingLoss, PartialAbstention, PrecisionAtK)
 
@@ -336,10 +302,8 @@ _BY_MARGINALS = (HammingLoss, PartialAbstention, PrecisionAtK)
 class CalibratedJointCV(MultiLabelClassifier):
     """An estimator of P(y|x) whose probabilities are calibrated on rows that it has not seen.
 
-    The joint distribution gets a temperature, P(y|x)^(1/T) normalised: if label vectors of
-    probability 0.8 are right in six of ten rows, T > 1 makes them less sure. The order of the label
-    vectors, hence the most probable one, stays as it is. The marginals may get a function of their
-    own, label by label.
+    The joint distribution gets a temperature: if label vectors of probability 0.8 are right in six
+    of ten rows, T > 1 makes them less sure. The most probable vector stays as it is.
 
     Parameters
     ----------
@@ -348,8 +312,8 @@ class CalibratedJointCV(MultiLabelClassifier):
         in scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets then serve
         the calibration, and must not be those that the model has learned from.
     temperature : "cv", float or None, default="cv"
-        The temperature of the joint distribution: the one under which held-out rows are most
-        probable, a number, or none.
+        The temperature of the joint distribution; "cv" chooses the one under which held-out rows
+        are most probable, and None leaves the distribution as it is.
     marginals : "sigmoid", "isotonic" or None, default=None
         How the marginals are calibrated. "sigmoid" moves and scales the log-odds of each label;
         "isotonic" is any increasing function, for labels with at least 50 held-out rows of
@@ -359,14 +323,8 @@ class CalibratedJointCV(MultiLabelClassifier):
     cv : int, splitter or list of (train, test), default=5
         How training rows are held out. A number of folds deals the rows by their content: their
         order does not matter, and equal rows share a fold.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises.
-    n_jobs : int, optional
-        Number of folds fitted at a time; -1 uses all cores.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds and every unset `random_state` of the estimator. None means 0.
-    verbose : int, default=0
-        If positive, print the temperature and the held-out log-loss before and after.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of folds fitted at a time.
 
     Attributes
     ----------
@@ -380,25 +338,21 @@ class CalibratedJointCV(MultiLabelClassifier):
     log_loss_ : dict
         The held-out log-loss before and after: "joint" of label vectors, per row; "marginals" per
         row and label, if these are calibrated, each fold by functions fitted to the others. It is
-        infinite if labels of a held-out row have probability 0. Empty if all rows are equal, so
-        that none can be held out.
+        infinite if labels of a held-out row have probability 0. Empty if no row can be held out,
+        as all are equal.
 
     Notes
     -----
     Folds are fitted with the penalties that were chosen on all rows. Marginals are calibrated as
-    the estimator predicts them, before the temperature. Chains and mixtures of more than 16 labels
-    estimate the normaliser of P(y|x)^(1/T) and their marginals from weighted draws, with the
-    standard errors that ``predict_joint(X).log_prob_error()`` and ``estimate`` state: see
-    `JointDistribution.tempered` and docs/design/math.md, section 14.
+    the estimator predicts them, before the temperature. For more than 16 labels see
+    `JointDistribution.tempered` about standard errors.
 
     Examples
     --------
     Naive Bayes is too sure, as it counts the same evidence many times:
 
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from labelweave import load
-    >>> from labelweave import CalibratedJointCV
-    >>> from labelweave import BinaryRelevance
+    >>> from labelweave import BinaryRelevance, CalibratedJointCV, load
     >>> data = load("emotions")
     >>> naive = BinaryRelevance(estimator=GaussianNB())
     >>> model = CalibratedJointCV(naive).fit(data.X[:400], data.Y[:400])
@@ -418,8 +372,6 @@ class CalibratedJointCV(MultiLabelClassifier):
         estimator = ClassifierChain() if self.estimator is None else self.estimator
         return check_wrapped(estimator, refused=(CalibratedJointCV, ConformalClassifier))
 
-    # ------------------------------------------------------------------ fit
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._fixed_temperature()
@@ -434,11 +386,6 @@ class CalibratedJointCV(MultiLabelClassifier):
         if isinstance(self.temperature, str) and self.temperature == "cv":
             return None
         return check_number(self.temperature, "temperature", above=0, otherwise="None, 'cv'")
-
-    @staticmethod
-    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
-        # Rows of weight zero are left out of every fit, but a splitter counts them.
-        return X, labels, checked_weight(X, sample_weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         fixed = self._fixed_temperature()
@@ -479,13 +426,12 @@ class CalibratedJointCV(MultiLabelClassifier):
             folds = folds or [Fold(rows[:0], rows)]
             models = CrossFit([estimator] * len(folds), folds)
         else:
-            named = self._encoding.named
-            fit = partial(_fitted, X=X, labels=labels, weight=sample_weight, named=named)
-            self.estimator_ = fit(seeded_clone(estimator, seed), rows)
+            data = TrainingData(X, labels, sample_weight, self._encoding.named)
+            self.estimator_ = data.fitted(seeded_clone(estimator, seed), rows)
             if not folds:
                 return None
-            copied = partial(fit, copy_for_fold(self.estimator_))
-            models = cross_fit(copied, folds, n_jobs=self.n_jobs)
+            fit = partial(data.fitted, copy_for_fold(self.estimator_))
+            models = cross_fit(fit, folds, n_jobs=self.n_jobs)
         return models.scored(lambda model, rows: joint_of(model, X[rows]))
 
     def _calibrate_marginals(self, held_out: CrossFit, labels: Labels, weight: Floats) -> None:
@@ -510,8 +456,6 @@ class CalibratedJointCV(MultiLabelClassifier):
         del rule, X, labels, sample_weight
         return getattr(self, "rule_", FixedThreshold())
 
-    # ------------------------------------------------------------------ predict
-
     def _inference(self) -> Inference:
         model = self.estimator_ if hasattr(self, "estimator_") else self.base_estimator()
         strategy: Inference = inside(model).model._inference()
@@ -531,13 +475,11 @@ class CalibratedJointCV(MultiLabelClassifier):
         return joint_of(self.estimator_, self._features(X, reset=False))
 
     def _marginals(self, joint: JointDistribution) -> Floats:
-        """Return calibrated marginals, given the joint of the estimator."""
         if self.marginal_calibration_ is None:
             return joint.tempered(self.temperature_).marginals()
         return self.marginal_calibration_(joint.marginals())
 
     def _log_odds(self, joint: JointDistribution) -> Floats:
-        """Return the log-odds of calibrated marginals, given the joint of the estimator."""
         if self.marginal_calibration_ is None:
             return joint.tempered(self.temperature_).marginal_log_odds()
         return self.marginal_calibration_.log_odds(joint.marginal_log_odds())
@@ -558,11 +500,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         return IndependentJoint(logit(self._marginals(joint)), label_names=joint.label_names)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the calibrated marginal probability of each label, (n, L).
-
-        For a one-dimensional y: the probabilities of its two classes, (n, 2). If `marginals` is
-        None, these are the marginals of `predict_joint`, and otherwise they are not.
-        """
+        """Return the calibrated marginals, (n, L), or for a one-dimensional y two classes' each."""
         check_is_fitted(self)
         return self._encoding.probabilities(self._marginals(self._base_joint(X)))
 
@@ -572,37 +510,22 @@ class CalibratedJointCV(MultiLabelClassifier):
         return self._log_odds(self._base_joint(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels that are optimal for `decision`, (n, L) of 0/1.
-
-        The most probable vectors are those of the estimator: no temperature changes them. If
-        `decision` is a rule for test sets, the labels of a row depend on the rows beside it.
-        """
+        """Return the labels that are optimal for `decision`, (n, L) of 0/1."""
         check_is_fitted(self)
         decision = self._decide()
         if isinstance(decision, ThresholdRule):
             return super().predict(X)
         joint = self._base_joint(X)
-        # The mode needs no normaliser, which may have to be estimated.
+        # No temperature changes the mode, and it needs no normaliser, which may be an estimate.
         seen = joint if isinstance(decision, SubsetLoss) else self._seen_by(decision, joint)
         return self._encoding.decode(decision(seen))
 
     def decide(self, X: Any, loss: str | Decision) -> Decided:
-        """Return the labels of least expected loss, and that loss, without fitting anew.
-
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        loss : str or Loss
-            As in `MultiLabelClassifier.decide`.
-
-        Returns
-        -------
-        Decided
-        """
+        """Return the labels of least expected loss, and that loss, without fitting anew."""
         check_is_fitted(self)
         joint = self._base_joint(X)
         decided = decide(self._seen_by(resolve_decision(loss), joint), loss)
-        if isinstance(loss, RankingLoss):  # the best ranking is one by marginals, but not its risk
+        if isinstance(loss, RankingLoss):  # marginals give the best ranking, but not its risk
             risk = loss.risk(joint.tempered(self.temperature_), decided.labels)
             decided = replace(decided, risk=risk)
         return decided
@@ -611,8 +534,6 @@ class CalibratedJointCV(MultiLabelClassifier):
         """Return the scores by which `threshold_rule` decides, usually calibrated marginals."""
         check_is_fitted(self)
         joint = self._base_joint(X)
-        scores, tempered = (
-            self._scores(self.threshold_rule(), joint),
-            joint.tempered(self.temperature_),
-        )
+        scores = self._scores(self.threshold_rule(), joint)
+        tempered = joint.tempered(self.temperature_)
         return ScoredRows(scores, lambda k: np.moveaxis(tempered.sample(k, 0), 1, 0))

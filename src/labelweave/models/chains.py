@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Indices, Labels, Positions
-from labelweave._common.checks import check_label
+from labelweave._common.checks import check_label, is_one_of
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import ChainJoint, JointDistribution
@@ -81,11 +81,6 @@ class ChainLearner:
     def for_comparison(self) -> ChainLearner:
         """Return the learner itself: there is nothing cheaper."""
         return self
-
-
-def is_open(order: Any, *names: str) -> bool:
-    """Whether `order` is one of these names, not a list of labels."""
-    return isinstance(order, str) and order in names
 
 
 def resolve_order(order: Any, n_labels: int, names: tuple[str, ...] | None, seed: int) -> Indices:
@@ -177,8 +172,7 @@ class ClassifierChain(MultiLabelClassifier):
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
-    >>> joint = model.predict_joint(data.X[400:402])
-    >>> joint.condition({0: 1}).mode().labels
+    >>> model.predict_joint(data.X[400:402]).condition({0: 1}).mode().labels
     array([[1, 0, 1, 1, 0, 0],
            [1, 0, 0, 0, 0, 1]], dtype=int8)
     """
@@ -201,7 +195,7 @@ class ClassifierChain(MultiLabelClassifier):
         rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
         chosen = None
-        if is_open(self.order, "auto"):
+        if is_one_of(self.order, "auto"):
             # Penalties are chosen once, for the order of y's columns: they hardly depend on it.
             columns = LabelGraph.chain(np.arange(self.n_labels_))
             chosen = rows.penalties(columns, C, label_penalty)

@@ -142,8 +142,15 @@ class LabelConditionals:
         cls, estimator: Any, rows: TrainingRows, graph: LabelGraph, n_jobs: int | None
     ) -> Self:
         """Fit a clone of `estimator` for each label on [X, labels of its parents]."""
-        fitted = fit_estimators(estimator, rows, graph, n_jobs)
-        return cls(graph, additive_conditionals(fitted, graph, rows.X.shape[1]), fitted)
+        check_base_classifier(estimator, rows.sample_weight)
+        X, labels, weight = rows.X, rows.labels, rows.sample_weight
+        seeds = check_random_state(rows.seed).randint(2**31 - 1, size=rows.n_labels)
+        fits = (
+            delayed(_fit_one)(estimator, with_labels(X, labels, parents), labels[:, j], weight, s)
+            for j, (parents, s) in enumerate(zip(graph.parents, seeds, strict=True))
+        )
+        fitted = list(processes(n_jobs)(fits))
+        return cls(graph, additive_conditionals(fitted, graph, X.shape[1]), fitted)
 
     def scores(self, X: Any, n_threads: int) -> Floats:
         """Return the linear log-odds of each label given that no other label is present, (n, L)."""
@@ -182,7 +189,7 @@ class LabelConditionals:
 
 
 class LabelStructure(Protocol):
-    """The order of a chain, or a forest."""
+    """Which label depends on which: the order of a chain, or a forest."""
 
     def graph(self) -> LabelGraph:
         """Return which labels each label depends on."""
@@ -218,21 +225,6 @@ class ConstantConditional:
     """The conditional of a label with a single class in training: its smoothed frequency."""
 
     log_odds: float
-
-
-def fit_estimators(
-    estimator: Any, rows: TrainingRows, graph: LabelGraph, n_jobs: int | None
-) -> list[Any]:
-    """Fit a clone of `estimator` for each label j on [X, labels of its parents]."""
-    check_base_classifier(estimator, rows.sample_weight)
-    X, labels, weight = rows.X, rows.labels, rows.sample_weight
-    seeds = check_random_state(rows.seed).randint(2**31 - 1, size=rows.n_labels)
-    return list(
-        processes(n_jobs)(
-            delayed(_fit_one)(estimator, with_labels(X, labels, parents), labels[:, j], weight, s)
-            for j, (parents, s) in enumerate(zip(graph.parents, seeds, strict=True))
-        )
-    )
 
 
 def check_base_classifier(estimator: Any, sample_weight: Floats | None) -> None:
@@ -429,3 +421,16 @@ def as_seen_by(estimators: Sequence[Any], X: Any) -> Any:
     seen = X.copy()
     seen.data = (seen.data > 0).astype(np.float64)
     return seen
+
+
+def linear_joints(
+    structures: Sequence[LabelStructure],
+    fitted: Sequence[LinearConditionals],
+    X: Any,
+    rows: RowOptions,
+) -> list[JointDistribution]:
+    """Return the joint distribution of each structure with its linear conditionals."""
+    return [
+        structure.joint(LabelConditionals(structure.graph(), linear), X, rows)
+        for structure, linear in zip(structures, fitted, strict=True)
+    ]

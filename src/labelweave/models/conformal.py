@@ -1,8 +1,8 @@
 """ConformalClassifier: sets of label vectors that contain the true one as often as asked.
 
-The score of a label vector says how strange it is under P(y|x). A set holds the vectors whose
-score is at most the conformal quantile of the scores of held-out rows; with several folds (CV+)
-each fold's model compares a vector with the rows that it has not seen (math.md, section 11).
+A set holds the vectors whose score is at most the conformal quantile of the scores of held-out
+rows; with several folds (CV+) each fold's model compares a vector with the rows that it has not
+seen (docs/design/math.md, section 11).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -36,7 +35,13 @@ from labelweave.joint.enumeration import row_blocks
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import seeded_clone
-from labelweave.models.cross_fitting import check_frozen, check_wrapped, cross_fit, joint_of
+from labelweave.models.cross_fitting import (
+    TrainingData,
+    check_frozen,
+    check_wrapped,
+    cross_fit,
+    joint_of,
+)
 
 #: The quantity that each score subtracts from -log P(y|x).
 NONCONFORMITY: dict[str, Callable[[JointDistribution], Floats]] = {
@@ -54,20 +59,14 @@ def nonconformity(joint: JointDistribution, Y: npt.ArrayLike, score: str = "rati
 
 
 def _rank(n: int, confidence: float) -> int:
-    """Return which of n held-out scores is the conformal quantile, counted from 1.
-
-    Of n + 1 exchangeable scores, any one is among the m smallest with probability m / (n + 1).
-    """
+    """Return which of n held-out scores is the conformal quantile, counted from 1."""
+    # Of n + 1 exchangeable scores, any one is among the m smallest with probability m / (n + 1).
     # 0.07 * 100 is slightly above 7: such rounding must not cost a whole rank.
     return math.ceil(confidence * (n + 1) - _ROUNDING)
 
 
 def conformal_quantile(scores: npt.ArrayLike, confidence: float) -> float:
-    """Return the number that a new score exceeds with probability at most 1 - confidence.
-
-    The scores and the new one must be exchangeable, for example independent and of the same
-    distribution; the probability is over all of them, and holds for any number of scores.
-    """
+    """Return a number that a new exchangeable score exceeds with probability ≤ 1 - confidence."""
     check_number(confidence, "confidence", above=0, below=1)
     values = np.sort(np.asarray(scores, dtype=np.float64).ravel())
     if np.isnan(values).any():
@@ -78,14 +77,7 @@ def conformal_quantile(scores: npt.ArrayLike, confidence: float) -> float:
 
 @dataclass(frozen=True)
 class ConformalScores:
-    """Scores of held-out rows, by the group of the row and the model that has not seen it.
-
-    Attributes
-    ----------
-    scores : (m,) array
-    folds, groups : (m,) arrays of int
-        Numbers of models and of groups.
-    """
+    """Scores of held-out rows, and the numbers of their folds and of their groups, (m,) each."""
 
     scores: Floats
     folds: Indices
@@ -125,20 +117,17 @@ def cross_conformal_sets(
     # A vector that is stranger than the quantile to every model is in no set.
     quantiles = held_out.quantiles(groups, confidence)
     floors = [-quantiles - offset for offset in offsets]
-    lists = [
-        probable_vectors(joint, floor, max_size)
-        for joint, floor in zip(joints, floors, strict=True)
-    ]
+    pairs = list(zip(joints, floors, strict=True))
+    lists = [probable_vectors(joint, floor, max_size) for joint, floor in pairs]
     rows = np.concatenate([listed[0] for listed in lists])
     vectors = np.concatenate([listed[1] for listed in lists])
     first = _distinct(rows, vectors)
     rows, vectors = rows[first], vectors[first]
-    scores = np.stack(
+    scores = np.column_stack(
         [
             -_log_prob(joint, rows, vectors) - offset[rows]
             for joint, offset in zip(joints, offsets, strict=True)
-        ],
-        axis=1,
+        ]
     )
     conforming, below = held_out.conforms(scores, groups[rows], confidence)
     order = np.lexsort((scores.sum(axis=1), below, rows))
@@ -147,10 +136,7 @@ def cross_conformal_sets(
     kept = order[conforming[order]]
 
     def reachable(cut: Mask) -> Mask:
-        parts = [
-            reachable_values(joint[cut], floor[cut])
-            for joint, floor in zip(joints, floors, strict=True)
-        ]
+        parts = [reachable_values(joint[cut], floor[cut]) for joint, floor in pairs]
         return np.asarray(np.any(parts, axis=0))
 
     complete = np.all([listed[2] for listed in lists], axis=0)
@@ -181,9 +167,7 @@ class ConformalClassifier(MultiLabelClassifier):
     Parameters
     ----------
     estimator : estimator of P(y|x), optional
-        Or a pipeline or search that ends in one; by default ``ClassifierChain()``. A fitted model
-        in scikit-learn's ``FrozenEstimator`` stays as it is: all rows that `fit` gets are then
-        held out, and must not be those that the model has learned from.
+        As in `CalibratedJointCV`; all rows that `fit` gets are held out of a frozen model.
     confidence : float, default=0.9
         The probability with which a set contains the true label vector, over the draw of training
         rows and of new ones.
@@ -199,14 +183,8 @@ class ConformalClassifier(MultiLabelClassifier):
         is unsure about have smaller sets, and are covered less often.
     max_size : int, default=1000
         Most vectors of a row's set that are written out.
-    decision : {"subset", "hamming", "cmn", ...} or callable, default="subset"
-        The loss that `predict` minimises.
-    n_jobs : int, optional
-        Number of folds fitted at a time; -1 uses all cores.
-    random_state : int, RandomState or None, default=None
-        Seeds the choice of rows and every unset `random_state` of the estimator. None means 0.
-    verbose : int, default=0
-        If positive, print how many rows were held out.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of folds fitted at a time.
 
     Attributes
     ----------
@@ -214,7 +192,7 @@ class ConformalClassifier(MultiLabelClassifier):
         The model of `predict` and `predict_joint`: fitted to the rows that are not held out or,
         with folds, to all of them.
     estimators_ : list of estimators
-        Those that held-out rows were scored by: one, or one per fold.
+        The models that held-out rows were scored by: one, or one per fold.
     held_out_rows_ : (m,) array of int
         Training rows that were held out.
     held_out_ : ConformalScores
@@ -226,22 +204,16 @@ class ConformalClassifier(MultiLabelClassifier):
 
     Notes
     -----
-    The guarantee is about all rows together, unless groups are given. A set that is not
-    ``complete`` keeps the guarantee by its `outer` and `inner` labels: they are those of all of it.
-    See docs/design/math.md, section 11.
-
-    Transformers that learn from data belong into a pipeline inside, as ``estimator``: in front of
-    the `ConformalClassifier` they would see held-out rows.
+    A set that is not ``complete`` keeps the guarantee by its `outer` and `inner` labels, which are
+    exact. See docs/design/math.md, section 11. Transformers that learn from data belong into a
+    pipeline inside, as ``estimator``: in front they would see held-out rows.
 
     Examples
     --------
-    >>> from labelweave import load
-    >>> from labelweave import ConformalClassifier
-    >>> from labelweave import ClassifierChain
+    >>> from labelweave import ClassifierChain, ConformalClassifier, load
     >>> data = load("emotions")
     >>> chain = ClassifierChain(C=0.01, label_penalty=0.03)
-    >>> model = ConformalClassifier(chain, confidence=0.8)
-    >>> model = model.fit(data.X[:400], data.Y[:400])
+    >>> model = ConformalClassifier(chain, confidence=0.8).fit(data.X[:400], data.Y[:400])
     >>> sets = model.predict_set(data.X[400:])
     >>> sets[1]
     array([[0, 0, 0, 0, 0, 1],
@@ -261,42 +233,23 @@ class ConformalClassifier(MultiLabelClassifier):
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the estimator, and score rows that it has not seen.
 
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        y : (n, L) array, sparse matrix or data frame of 0/1
-        groups : (n,) array, optional
-            The group of each row. Coverage then holds within each group (Mondrian conformal
-            prediction), and each needs held-out rows of its own.
-
-        Returns
-        -------
-        self
+        With `groups`, (n,), coverage holds within each group of rows (Mondrian conformal
+        prediction), and each needs held-out rows of its own.
         """
         self._reset()
         known = None if groups is None else _read_groups(groups, X)
         super().fit(X, y)
         if known is not None:
-            names, codes = known
-            self.groups_: NDArray[Any] | None = names
-            self.held_out_: ConformalScores = replace(
-                self.held_out_, groups=codes[self.held_out_rows_]
-            )
+            self.groups_: NDArray[Any] | None = known[0]
+            own = known[1][self.held_out_rows_]
+            self.held_out_: ConformalScores = replace(self.held_out_, groups=own)
         return self
 
     def predict_set(self, X: Any, *, groups: Any = None) -> VectorSets:
         """Return for each row a set that contains its label vector with probability `confidence`.
 
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        groups : (n,) array, optional
-            The group of each row, if `fit` got groups. The set of a group of which no row was held
-            out contains all label vectors.
-
-        Returns
-        -------
-        VectorSets
+        `groups`, (n,), are needed if `fit` got groups. The set of a group of which no row was held
+        out contains all label vectors.
         """
         check_is_fitted(self)
         confidence = check_number(self.confidence, "confidence", above=0, below=1)
@@ -315,14 +268,7 @@ class ConformalClassifier(MultiLabelClassifier):
         return replace(sets, confidence=confidence)
 
     def coverage(self, X: Any, y: Any, *, groups: Any = None) -> float:
-        """Return the share of rows whose label vector is in the set that is written out.
-
-        Parameters
-        ----------
-        X : (n, D) array, sparse matrix or data frame
-        y : (n, L) array, sparse matrix or data frame of 0/1
-        groups : (n,) array, optional
-        """
+        """Return the share of rows whose label vector is in the set that is written out."""
         sets = self.predict_set(X, groups=groups)
         labels, _ = read_batch_labels(y, len(sets), self._encoding)
         return float(sets.contains(labels).mean())
@@ -345,7 +291,7 @@ class ConformalClassifier(MultiLabelClassifier):
             estimator = seeded_clone(estimator, seed)
             # If all rows are equal, none can be held out.
             folds = deal(self.cv, X, labels, None, seed) or [Fold(rows, rows[:0])]
-        fit = partial(_fitted, estimator, X=X, labels=labels, named=self._encoding.named)
+        fit = partial(TrainingData(X, labels, None, self._encoding.named).fitted, estimator)
         score = partial(_with_scores, X=X, labels=labels, score=self.nonconformity_)
         held_out = cross_fit(fit, folds, score, n_jobs=self.n_jobs)
         self.estimators_ = [model for model, _ in held_out.parts]
@@ -372,10 +318,8 @@ class ConformalClassifier(MultiLabelClassifier):
     def _group_codes(self, groups: Any, X: Any) -> Indices:
         """Return the numbers of groups; that of an unknown one is -1."""
         if (groups is None) != (self.groups_ is None):
-            raise ValueError(
-                "groups must be given to predict_set if fit got groups, and only then; fit got "
-                f"{'none' if self.groups_ is None else 'some'}"
-            )
+            got = "none" if self.groups_ is None else "some"
+            raise ValueError(f"groups must be given if fit got groups, and only then; it got {got}")
         if self.groups_ is None:
             return np.zeros(X.shape[0], dtype=np.int64)
         names, codes = _read_groups(groups, X)
@@ -384,16 +328,9 @@ class ConformalClassifier(MultiLabelClassifier):
 
 
 def _read_groups(groups: Any, X: Any) -> tuple[NDArray[Any], Indices]:
-    """Return the distinct groups, and the number of each row's."""
     check_consistent_length(X, groups)
     names, codes = np.unique(column_or_1d(groups), return_inverse=True)
     return names, codes.astype(np.int64)
-
-
-def _fitted(
-    estimator: Any, rows: Positions, *, X: Any, labels: Labels, named: Callable[[Labels], Any]
-) -> Any:
-    return clone(estimator).fit(X[rows], named(labels[rows]))
 
 
 def _with_scores(

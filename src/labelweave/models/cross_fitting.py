@@ -1,8 +1,7 @@
-"""The one cross-fitting: each row is judged by a fit to the other folds.
+"""Cross-fitting: each row is judged by a fit to the other folds.
 
 `cross_fit` makes the fits, and `CrossFit.gather` brings their parts into the order of the rows.
-The estimators around other estimators build on it; which estimators they accept, and how they ask
-them, stands here too.
+Estimators around other estimators build on it, and share the checks of the inner estimator.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from sklearn.frozen import FrozenEstimator
 from labelweave._common.arrays import Floats, Labels, Positions
 from labelweave._common.engine import processes
 from labelweave._common.folds import Fold, deal
-from labelweave._common.pipelines import inside
+from labelweave._common.pipelines import fit_arguments, inside
 from labelweave._common.progress import stage
 from labelweave._common.row_keys import row_keys
 from labelweave.decision.probabilities import Probabilities, Scores, joined, like
@@ -34,6 +34,31 @@ if TYPE_CHECKING:
 
 #: Folds by which an estimator holds out rows to tune its decision on.
 N_FOLDS = 5
+
+
+def _unnamed(labels: Labels) -> Labels:
+    return labels
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Rows, labels and weights; `named` gives labels the names that the user's y has."""
+
+    X: Any
+    labels: Labels
+    weight: Floats | None
+    named: Callable[[Labels], Any] = _unnamed
+
+    def taken(self, rows: Positions) -> TrainingData:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return TrainingData(self.X[rows], self.labels[rows], weight, self.named)
+
+    def fitted(self, estimator: Any, rows: Positions | None = None) -> Any:
+        """Return a clone of an estimator, fitted to some of the rows or to all."""
+        part = self if rows is None else self.taken(rows)
+        arguments = fit_arguments(estimator, part.weight)
+        return clone(estimator).fit(part.X, self.named(part.labels), **arguments)
 
 
 @dataclass(frozen=True)
@@ -71,10 +96,8 @@ class CrossFit:
         """
         scores = joined(self.parts)
         values = scores.log_odds if isinstance(scores, Probabilities) else scores
-        total, times = (
-            np.zeros((n_rows, *values.shape[1:])),
-            np.bincount(self.rows, minlength=n_rows),
-        )
+        total = np.zeros((n_rows, *values.shape[1:]))
+        times = np.bincount(self.rows, minlength=n_rows)
         np.add.at(total, self.rows, values)
         total[times > 1] /= times[times > 1].reshape(-1, *[1] * (values.ndim - 1))
         total[times == 0] = np.nan
@@ -89,7 +112,7 @@ def cross_fit(
     n_jobs: int | None = 1,
     name: str = "holding rows out",
 ) -> CrossFit:
-    """Fit a model to the training rows of each fold, and score the held-out rows right there.
+    """Fit a model to the training rows of each fold, and score the held-out rows in the same call.
 
     The parts are the models if there is no `score`. `name` is the stage that progress bars show.
     """
@@ -127,21 +150,16 @@ def cross_fitted_scores(
     weight: Floats | None,
     *,
     seed: int,
-    named: Callable[[Labels], Any] = lambda labels: labels,
+    named: Callable[[Labels], Any] = _unnamed,
 ) -> LabelledScores | None:
     """Return the scores by which `rule` decides about each row, from fits to the other folds.
 
     None if all rows are equal, so that none can be held out.
     """
-
-    def fit(rows: Positions) -> MultiLabelClassifier:
-        weights = {} if weight is None else {"sample_weight": weight[rows]}
-        fitted: MultiLabelClassifier = clone(model).fit(X[rows], named(labels[rows]), **weights)
-        return fitted
-
     folds = deal(N_FOLDS, X, labels, weight, seed)
     if not folds:
         return None
+    fit = partial(TrainingData(X, labels, weight, named).fitted, model)
     held_out = cross_fit(fit, folds, lambda fitted, rows: _scores(fitted, rule, X[rows]))
     total = np.ones(len(labels)) if weight is None else weight
     return LabelledScores(held_out.gather(len(labels)), labels, total)
@@ -214,16 +232,12 @@ def _check_features(model: FrozenEstimator, owner: MultiLabelClassifier) -> None
 
 
 def joint_of(model: Any, X: Any) -> JointDistribution:
-    """Return P(y|x) of a model or pipeline, with draws that belong to the features as given."""
-    joint: Any = predict_joint(model, _as_fitted(model, X))
+    """Return P(y|x) of a model or pipeline; random draws are keyed by the features as given."""
+    named, names = X, getattr(model, "feature_names_in_", None)
+    # A frozen model may have been fitted with names, which validated rows have lost.
+    if names is not None and isinstance(model, FrozenEstimator) and isinstance(X, np.ndarray):
+        import pandas as pd
+
+        named = pd.DataFrame(X, columns=names)
+    joint: Any = predict_joint(model, named)
     return joint.with_row_ids(row_keys(X))  # type: ignore[no-any-return]
-
-
-def _as_fitted(model: Any, X: Any) -> Any:
-    """Return validated rows with the names that a frozen model was fitted with, if it has any."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or not isinstance(model, FrozenEstimator) or not isinstance(X, np.ndarray):
-        return X
-    import pandas as pd
-
-    return pd.DataFrame(X, columns=names)

@@ -49,17 +49,17 @@ class MixtureSettings:
     """How a mixture is learned, and how the number of its components is chosen.
 
     Its values are parameters of an estimator, too: ``settings__gate`` in a grid search,
-    ``mc(gate='constant')`` in the specification of a method.
+    ``mc(gate='constant')`` in the specification of a method. The preset "published" holds those of
+    the preset of `TreeMixture`.
 
     Parameters
     ----------
     max_components : int, default=12
         Largest number of components that ``n_components="auto"`` tries.
     cv : int, default=3
-        How often rows are held out. "auto" compares sizes on at most this many fifths of the rows,
-        each held out once; 1 keeps the components learned without the held-out fifth and refits
-        only their parameters to all rows. The edges of trees are weighed by as many folds, as in
-        `TreeNetwork`; while sizes are compared on several splits, by one.
+        How often rows are held out. "auto" compares sizes on at most this many fifths of the rows;
+        1 keeps the components learned without the held-out fifth and refits only their parameters
+        to all rows. The edges of trees are weighed by as many folds, as in `TreeNetwork`.
     patience : int, default=2
         "auto" stops after this many consecutive sizes that are worse than the best, or one that is
         worse by more than three standard errors.
@@ -79,9 +79,6 @@ class MixtureSettings:
     >>> model = TreeMixture(settings=MixtureSettings(gate="constant"))
     >>> model.set_params(settings__patience=1).settings.patience
     1
-    >>> MixtureSettings.preset("published")  # doctest: +NORMALIZE_WHITESPACE
-    MixtureSettings(max_components=12, cv=1, patience=1, gate='constant',
-                    weighting='equal', prior_weight=0.0)
     """
 
     max_components: int = 12

@@ -29,10 +29,9 @@ from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ChainOrder, ClassifierChain
 from labelweave.models.conditionals import (
-    LabelConditionals,
-    LabelStructure,
     LinearMembers,
     TrainingRows,
+    linear_joints,
 )
 from labelweave.models.structure import Structure
 from labelweave.models.structure_learning import TreeLearner, random_parents
@@ -67,19 +66,6 @@ def fit_members(
     return fitted
 
 
-def linear_joints(
-    structures: Sequence[LabelStructure],
-    fitted: Sequence[LinearConditionals],
-    X: Any,
-    rows: RowOptions,
-) -> list[JointDistribution]:
-    """Return the joint distribution of each structure with its linear conditionals."""
-    return [
-        structure.joint(LabelConditionals(structure.graph(), linear), X, rows)
-        for structure, linear in zip(structures, fitted, strict=True)
-    ]
-
-
 def uniform_mixture(members: list[JointDistribution], rows: RowOptions) -> MixtureJoint:
     """Return the average of joint distributions."""
     return MixtureJoint(np.full(len(members), 1 / len(members)), members, **rows)
@@ -97,8 +83,7 @@ class ChainEnsemble(MultiLabelClassifier):
 
     The joint distribution is the uniform mixture of the chains'. ``decision="hamming"`` averages
     their marginals (EPCC); ``decision=MajorityVote()`` takes a majority vote of the chains' own
-    predictions (ECC). ``ChainEnsemble.preset("published")`` has the settings that both were
-    published with; see Notes for ECC's decision.
+    predictions (ECC). Both were published with ``ChainEnsemble.preset("published")``.
 
     Parameters
     ----------

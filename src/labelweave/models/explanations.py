@@ -217,11 +217,15 @@ def decompose(
     differs = change != 0
     bend = np.where(differs, _log_normaliser(others) - _log_normaliser(log_odds), 0.0)
     of_children = np.where(differs, 0.0, by_label)
+    # How much the change of each label counts in each member.
+    tilts = [(shares[:, [k]] * change, member) for k, member in enumerate(rows.conditionals)]
+    weights = sum(tilt @ member.weights for tilt, member in tilts)
+    couplings = sum(tilt @ member.coupling for tilt, member in tilts)
+    distance = dense_features(rows.features) - dense_features(baseline.features)
     return LogRatio(
         base=base,
-        features=_of_features(rows, baseline, change, shares),
-        labels=_of_parents(rows, change, shares) * ((labels + against) / 2.0 - rates)
-        + _averaged(of_children, shares),
+        features=weights * distance,
+        labels=couplings * ((labels + against) / 2.0 - rates) + _averaged(of_children, shares),
         interaction=_averaged(bend, shares).sum(axis=1),
         components=(shares - prior) * (at_baseline - base[:, None]) + gaps,
         shares=shares,
@@ -243,8 +247,7 @@ def _log_normaliser(log_odds: Floats) -> Floats:
 def _shares(log_joint: Floats, others: Floats) -> tuple[Floats, Floats]:
     """Return how much each member counts, and its part of the rest of the log-ratio, (n, K).
 
-    A member counts by its mean responsibility for the two vectors: log P(y) - log P(y') is, for
-    every member k, log P_k(y) - log P_k(y') + log r'_k - log r_k.
+    A member counts by its mean responsibility for the two vectors.
     """
     log_share = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
     log_other = others - logsumexp(others, axis=1, keepdims=True)
@@ -257,22 +260,6 @@ def _shares(log_joint: Floats, others: Floats) -> tuple[Floats, Floats]:
 def _averaged(terms: Floats, shares: Floats) -> Floats:
     """Return the mean over the members of terms (K, n, L)."""
     return np.asarray(np.einsum("nk,knl->nl", shares, terms))
-
-
-def _of_features(
-    rows: LinearMembers, baseline: LinearMembers, change: Floats, shares: Floats
-) -> Floats:
-    weights = sum(
-        (shares[:, [k]] * change) @ member.weights for k, member in enumerate(rows.conditionals)
-    )
-    distance = dense_features(rows.features) - dense_features(baseline.features)
-    return np.asarray(weights * distance)
-
-
-def _of_parents(rows: LinearMembers, change: Floats, shares: Floats) -> Floats:
-    return np.asarray(
-        sum((shares[:, [k]] * change) @ m.coupling for k, m in enumerate(rows.conditionals))
-    )
 
 
 def _seen(model: Any, X: Any, feature_names: Sequence[str] | None) -> Inside:
@@ -299,8 +286,8 @@ def explain_label(
     """Return the contributions to the log-odds of a label given all other labels.
 
     A feature contributes its weight times its distance from the baseline, as in shap's
-    ``LinearExplainer``; a label on which this one depends, its coupling times its distance from its
-    frequency; a label that depends on this one, how much likelier its own value becomes.
+    ``LinearExplainer``; a parent of the label contributes its coupling times its distance from its
+    frequency, and a child how much likelier its own value becomes.
 
     Parameters
     ----------
@@ -356,10 +343,9 @@ def explain_set(
 ) -> Explanation:
     """Return the contributions to log P(y|x) - log P(y'|x).
 
-    A feature contributes to the log-odds of each label in which the vectors differ, as in
-    `explain_label`. Where a label and one that it depends on both differ, its conditional is not
-    linear: the linear part is taken midway between the vectors, and the rest is the
-    interaction. The split is antisymmetric: swapping the vectors changes every sign.
+    A feature contributes to the log-odds of each label in which the vectors differ. Where a label
+    and its parent both differ, the linear part is taken midway between the vectors, and the rest is
+    the interaction. The split is antisymmetric: swapping the vectors changes every sign.
 
     Parameters
     ----------

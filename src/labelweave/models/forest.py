@@ -3,27 +3,21 @@
 A tree gives a row x the label vectors of the training rows in the leaf of x, each with its share of
 the leaf's weight; a forest averages its trees (Lin and Jeon 2006; Meinshausen 2006). Leaves are
 one-hot columns, so that all of this is a product of two sparse matrices, (rows × leaves) times
-(leaves × vectors). Only the second is kept: at most one entry of 12 bytes for each training row and
-tree, less where rows of a leaf share a vector. A smooth joint distribution gives some probability
-to vectors that no leaf mate has; the likelihood of rows that no tree has seen chooses how much.
+(leaves × vectors), of which only the second is kept.
 
-Trees for many labels are grown on a few random projections of them. A split for L labels is judged
-by the impurity that it removes, summed over all labels: O(L) for every threshold that is tried, and
-L frequencies for every node. The impurity of labels is their variance, and that of random
-projections is the same in expectation (Joly, Geurts and Wehenkel 2014): trees grown on a dozen of
-them are as good, in a fraction of the time and memory.
-
-Held-out log-loss per row of the marginals of 40 and 60 trees, grown on all labels and on 8, 16 and
-32 projections (with normally distributed coefficients): delicious' 200 most frequent labels, 3,000
-rows, 42.56; 42.67, 42.55 and 42.59, cal500's 174 labels 57.6; 57.9, 57.8 and 57.9. Other kinds of
-projections, such as principal components, were between 42.4 and 42.8, and 57.5 and 58.1.
+Trees for many labels are grown on a few random projections of them, because a split for L labels
+takes O(L) for every threshold that is tried. It is judged by the variance that it removes, summed
+over all labels, which projections keep in expectation (Joly, Geurts and Wehenkel 2014). Held-out
+log-loss per row of the marginals of 40 and 60 trees, grown on all labels and on 8, 16 and 32
+projections: delicious' 200 most frequent labels, 3,000 rows, 42.56; 42.67, 42.55 and 42.59,
+cal500's 174 labels 57.6; 57.9, 57.8 and 57.9. Principal components and others were no better.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -36,10 +30,11 @@ from sklearn.utils import Tags, get_tags
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
 from labelweave._common.checks import check_choice, check_flag, check_number
 from labelweave._common.folds import Fold, check_folds, deal, presentation_order
+from labelweave._common.pipelines import fit_arguments
 from labelweave.joint import IndependentJoint, JointDistribution, ListedJoint, MixtureJoint
 from labelweave.joint.distribution import RowOptions
 from labelweave.joint.quantities import bernoulli_log_prob
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
 from labelweave.models.cross_fitting import cross_fit
 
@@ -66,9 +61,8 @@ class LeafMates:
         first_leaf = np.concatenate([[0], ends[:-1]])
         n_trees = leaves.shape[1]
         cells = ((leaves + first_leaf).ravel(), np.repeat(place, n_trees))
-        weights = sp.coo_array(
-            (np.repeat(weight, n_trees), cells), shape=(int(ends[-1]), n_vectors)
-        ).tocsr()
+        shape = (int(ends[-1]), n_vectors)
+        weights = sp.coo_array((np.repeat(weight, n_trees), cells), shape=shape).tocsr()
         return cls(first_leaf, weights, np.asarray(weights.sum(axis=1), dtype=np.float64).ravel())
 
     def shares(self, leaves: Indices) -> Shares:
@@ -88,9 +82,8 @@ class LeafMates:
         usable = unseen & (others > 0)
         share = np.divide(1.0, others, out=np.zeros_like(others), where=usable)
         total = self._averaged(at, share)
-        own = sp.coo_array(
-            (weight * share.mean(axis=1), (np.arange(len(at)), place)), shape=total.shape
-        )
+        cells = (np.arange(len(at)), place)
+        own = sp.coo_array((weight * share.mean(axis=1), cells), shape=total.shape)
         total = (total - own.tocsr()).tocsr()
         total.data = np.maximum(total.data, 0.0)  # the row itself leaves rounding errors
         return _normalised(total), np.asarray(usable.any(axis=1))
@@ -155,8 +148,8 @@ _HALVINGS = 50
 class Smoothing:
     """P(y) = (1 − weight) · tempered shares of y + weight · smooth P(y).
 
-    The smooth P(y) is that of independent labels, whose marginals are moved by `shrinkage` towards
-    the training frequencies.
+    In the smooth P(y), labels are independent with marginals moved by `shrinkage` towards the
+    training frequencies.
     """
 
     temperature: float
@@ -179,7 +172,7 @@ def choose_smoothing(
     for temperature in temperatures:
         sharpened = tempered(shares, temperature)
         with np.errstate(divide="ignore"):
-            log_listed = np.log(_entries(sharpened, rows.place))
+            log_listed = np.log(np.asarray(sharpened[np.arange(len(rows.place)), rows.place]))
         marginals = listed_marginals(sharpened, rows.vectors)
         for shrinkage in SHRINKAGES:
             scores = shrunk_scores(marginals, frequencies, shrinkage)
@@ -205,10 +198,7 @@ def shrunk_scores(marginals: Floats, frequencies: Floats, shrinkage: float) -> F
 
 
 def best_weight(log_listed: Floats, log_smooth: Floats, weight: Floats, least: float) -> float:
-    """Return the smooth weight of the largest likelihood, by bisection of its derivative.
-
-    The log-likelihood is concave in the weight.
-    """
+    """Return the smooth weight at the top of the concave log-likelihood, by bisection."""
     top = np.maximum(log_listed, log_smooth)
     listed, smooth = np.exp(log_listed - top), np.exp(log_smooth - top)
     low, high = least, 1.0
@@ -227,48 +217,32 @@ def _mixed(log_listed: Floats, log_smooth: Floats, weight: float) -> Floats:
         return np.asarray(np.logaddexp(np.log1p(-weight) + log_listed, np.log(weight) + log_smooth))
 
 
-def _entries(shares: Shares, place: Indices) -> Floats:
-    """Return the entry of every row in its own column."""
-    return np.asarray(shares[np.arange(len(place)), place]).ravel()
-
-
 @dataclass(frozen=True)
 class TrainingRows:
-    """Training rows, whose labels, (n, L), are ``vectors[place]``, too.
-
-    The vectors, (V, L), are those of all training rows, also where some of the rows are taken.
-    `weighted` says whether the user gave the weights.
-    """
+    """Training rows. Their labels, (n, L), are ``vectors[place]`` of distinct vectors, (V, L)."""
 
     X: Any
     labels: Labels
     vectors: Labels
     place: Indices
     weight: Floats
-    weighted: bool
 
     @classmethod
     def of(cls, X: Any, labels: Labels, sample_weight: Floats | None) -> TrainingRows:
         """Find the distinct label vectors."""
         vectors, place = np.unique(labels, axis=0, return_inverse=True)
-        weighted = sample_weight is not None
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
-        return cls(X, labels, vectors, place.ravel().astype(np.int64), weight, weighted)
+        return cls(X, labels, vectors, place.ravel().astype(np.int64), weight)
 
     def taken(self, at: Positions | Indices) -> TrainingRows:
         """Return some of the rows, with the same list of vectors."""
-        return TrainingRows(
-            self.X[at],
-            self.labels[at],
-            self.vectors,
-            self.place[at],
-            self.weight[at],
-            self.weighted,
+        return replace(
+            self,
+            X=self.X[at],
+            labels=self.labels[at],
+            place=self.place[at],
+            weight=self.weight[at],
         )
-
-    def weights(self) -> dict[str, Any]:
-        """Return the argument of `fit` that passes the weights on, if there are any."""
-        return {"sample_weight": self.weight} if self.weighted else {}
 
 
 #: More labels than this are projected to as many targets.
@@ -294,19 +268,15 @@ def projected_forest(
 ) -> ExtraTreesClassifier | ExtraTreesRegressor:
     """Return extremely randomized trees, grown for a label matrix."""
     X = laid_out_for_trees(X)
-    settings = {
-        "n_estimators": n_trees,
-        "bootstrap": bootstrap,
-        "random_state": seed,
-        "n_jobs": n_jobs,
-    }
     if labels.ndim == 1 or labels.shape[1] <= N_PROJECTIONS:
-        forest = ExtraTreesClassifier(oob_score=oob_score, **settings)
-        return forest.fit(X, labels, sample_weight=weight)
-    # Whole numbers have sums without rounding: nodes of equal rows are seen to be pure.
-    directions = np.random.default_rng(seed).choice([-1, 1], (labels.shape[1], N_PROJECTIONS))
-    forest = ExtraTreesRegressor(max_features="sqrt", **settings)
-    return forest.fit(X, labels.astype(np.int64) @ directions, sample_weight=weight)
+        forest, target = ExtraTreesClassifier(oob_score=oob_score), labels
+    else:
+        # Whole numbers have sums without rounding: nodes of equal rows are seen to be pure.
+        directions = np.random.default_rng(seed).choice([-1, 1], (labels.shape[1], N_PROJECTIONS))
+        forest = ExtraTreesRegressor(max_features="sqrt")
+        target = labels.astype(np.int64) @ directions
+    forest.set_params(n_estimators=n_trees, bootstrap=bootstrap, random_state=seed, n_jobs=n_jobs)
+    return forest.fit(X, target, sample_weight=weight)
 
 
 def laid_out_for_trees(X: Any) -> Any:
@@ -320,9 +290,7 @@ def laid_out_for_trees(X: Any) -> Any:
 
 
 class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
-    """Extremely randomized trees, on random projections of the labels if these are many.
-
-    For up to 16 labels it is ``ExtraTreesClassifier(n_estimators, bootstrap=True)``.
+    """Extremely randomized trees on bootstrap samples; on projections of more than 16 labels.
 
     With `oob_score`, ``oob_decision_function_``, (n, 2, L) or (n, 2), are the probabilities of the
     training rows by the trees that have not seen them; 0 in rows that all trees have seen.
@@ -409,10 +377,10 @@ class DistributionalForest(MultiLabelClassifier):
     The training rows that share a leaf with x, each with its share of the leaf and averaged over
     the trees, are a sample of the label vectors of rows like x (Meinshausen 2006; Ćevid et al.
     2022). Their distribution knows how labels depend on each other, which the forest's marginals
-    do not. A smooth joint, independent labels with the mates' marginals shrunk towards the training
-    frequencies, gives some probability to vectors that no leaf mate has. Its weight, and how far
-    the shares are sharpened, are chosen by the likelihood of rows that the trees have not seen:
-    out-of-bag rows if the forest draws bootstrap samples, else rows that are held out.
+    do not. A smooth joint gives some probability to other vectors: independent labels, whose
+    marginals are shrunk towards the training frequencies. Its weight, and how far the shares are
+    sharpened, are chosen by the likelihood of rows that the trees have not seen: out-of-bag rows if
+    the forest draws bootstrap samples, else rows that are held out.
 
     Parameters
     ----------
@@ -433,17 +401,10 @@ class DistributionalForest(MultiLabelClassifier):
         The shares of the vectors are raised to the power of 1 / temperature; 1 leaves them as they
         are, and "cv" chooses among 1 and less.
     cv : int, splitter or list of (train, test), default=5
-        How rows are held out if all trees see all rows: one fold after the other, until 500 rows
-        have been held out. A number of folds deals the rows by their content.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. Passed on to an `estimator` that does not have its
-        own. Results do not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds and every unset `random_state` of `estimator`. None means 0.
-    verbose : int, default=0
-        If positive, print the chosen smoothing and the number of label vectors.
+        As in `CalibratedJointCV`, if all trees see all rows: one fold is held out after the other,
+        until 500 rows have been.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` and `random_state` are passed on to an `estimator` that does not have its own.
 
     Attributes
     ----------
@@ -475,18 +436,12 @@ class DistributionalForest(MultiLabelClassifier):
 
     Examples
     --------
-    >>> from labelweave import load
-    >>> from labelweave import DistributionalForest
     >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from labelweave import DistributionalForest, load
     >>> data = load("emotions")
     >>> forest = RandomForestClassifier(n_estimators=50)
     >>> model = DistributionalForest(forest).fit(data.X[:400], data.Y[:400])
-    >>> joint = model.predict_joint(data.X[400:])
-    >>> bool(joint.mode().optimal.all())
-    True
-    >>> exact_match = (model.predict(data.X[400:]) == data.Y[400:]).all(axis=1).mean()
-    >>> label_by_label = (joint.marginals().round() == data.Y[400:]).all(axis=1).mean()
-    >>> bool(exact_match > label_by_label)
+    >>> bool(model.predict_joint(data.X[400:]).mode().optimal.all())
     True
     """
 
@@ -495,11 +450,6 @@ class DistributionalForest(MultiLabelClassifier):
     targets: str = "labels"
     temperature: float | str = "cv"
     cv: Any = 5
-
-    @staticmethod
-    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
-        # Rows of weight zero are left out of every fit, but a splitter counts them.
-        return X, labels, checked_weight(X, sample_weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         temperatures = self._check_settings(sample_weight)
@@ -519,7 +469,10 @@ class DistributionalForest(MultiLabelClassifier):
         if unseen is None:
             shares, held_out = self._by_folds(rows, self._folds(X, labels, sample_weight, order))
         else:
-            shares, held_out = self._by_bags(rows, leaves, unseen)
+            shares, judged = self.leaf_mates_.shares_without(
+                leaves, unseen, rows.place, rows.weight
+            )
+            shares, held_out = shares[judged], rows.taken(np.flatnonzero(judged))
         # As much as Laplace's rule of succession gives to an event that has not occurred.
         chosen = Smoothing(temperatures[0], DEFAULT_SHRINKAGE, 1 / (total + 2))
         if len(held_out.labels) > 0:
@@ -553,12 +506,10 @@ class DistributionalForest(MultiLabelClassifier):
         return (check_number(self.temperature, "temperature", above=0, otherwise="'cv'"),)
 
     def _grown(self, rows: TrainingRows) -> Any:
-        """Return a forest fitted to the rows."""
         target = self._target(rows)
         # Equal weights mean nothing to a forest, but its bootstrap samples would be others.
-        weights = rows.weights() if np.ptp(rows.weight) > 0 else {}
+        weight = rows.weight if np.ptp(rows.weight) > 0 else None
         if self.estimator is None:
-            weight = weights.get("sample_weight")
             return projected_forest(
                 rows.X,
                 target,
@@ -570,10 +521,9 @@ class DistributionalForest(MultiLabelClassifier):
         forest = seeded_clone(self.estimator, self._seed())
         if forest.get_params(deep=False).get("n_jobs", 1) is None:
             forest.set_params(n_jobs=self.n_jobs)
-        return forest.fit(rows.X, target, **weights)
+        return forest.fit(rows.X, target, **fit_arguments(forest, weight))
 
     def _target(self, rows: TrainingRows) -> Labels | Indices | sp.csr_array:
-        """Return the target of the trees: a column, or the columns of a matrix."""
         if self.targets == "labels":
             return rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
         if self.estimator is not None or len(rows.vectors) <= _MOST_CLASSES:
@@ -581,14 +531,6 @@ class DistributionalForest(MultiLabelClassifier):
         n = len(rows.place)
         ones, shape = np.ones(n, dtype=np.int8), (n, len(rows.vectors))
         return sp.csr_array((ones, rows.place, np.arange(n + 1)), shape=shape)
-
-    def _by_bags(
-        self, rows: TrainingRows, leaves: Indices, unseen: Mask
-    ) -> tuple[Shares, TrainingRows]:
-        """Return rows with the shares of the vectors by trees that have not drawn them."""
-        shares, judged = self.leaf_mates_.shares_without(leaves, unseen, rows.place, rows.weight)
-        at = np.flatnonzero(judged)
-        return shares[at], rows.taken(at)
 
     def _folds(self, X: Any, labels: Labels, weight: Floats | None, order: Indices) -> list[Fold]:
         """Return the folds of rows that are taken in this order."""
@@ -622,11 +564,8 @@ class DistributionalForest(MultiLabelClassifier):
             listed = ListedJoint(self.vectors_, np.log(shares.toarray()))
         marginals = listed_marginals(shares, self.vectors_)
         scores = shrunk_scores(marginals, self.frequencies_, self.shrinkage_)
-        return MixtureJoint(
-            [1 - self.smooth_weight_, self.smooth_weight_],
-            [listed, IndependentJoint(scores)],
-            **rows,
-        )
+        weights = [1 - self.smooth_weight_, self.smooth_weight_]
+        return MixtureJoint(weights, [listed, IndependentJoint(scores)], **rows)
 
 
 def _mates(rows: TrainingRows, leaves: Indices) -> LeafMates:

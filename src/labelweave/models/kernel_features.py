@@ -10,7 +10,7 @@ of a width, fitted without one fold and scored on it, along a path of penalties.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -25,12 +25,17 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from labelweave._common.arrays import Floats, Labels, Mask, Positions
-from labelweave._common.checks import check_n_jobs, check_number, check_whole_number
+from labelweave._common.checks import (
+    check_n_jobs,
+    check_number,
+    check_whole_number,
+    derive_seed,
+    resolve_seed,
+)
 from labelweave._common.folds import assign_folds, number_rows
 from labelweave._common.labels import read_labels
 from labelweave._common.matrices import linear_scores, validated_features
 from labelweave._common.progress import progress_shown, stage
-from labelweave._common.seeds import derive_seed, resolve_seed
 from labelweave.logistic.problem import LogisticProblems
 from labelweave.logistic.solver import solve_problems
 from labelweave.models.base import checked_weight
@@ -217,20 +222,17 @@ _ROWS_AT_A_TIME = 2048
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features whose inner products approximate the RBF kernel, for linear models to learn from.
 
-    A linear model on these features is a kernel machine: it can learn any smooth function of the
-    original ones. Put them in front of any estimator, in a pipeline. The kernel's width is chosen
-    by the held-out log-likelihood of the labels.
-
-    The kernel exp(−γ|x − z|²) compares whole rows, so features must be on comparable scales:
-    standardise dense ones, and bring rows of counts to equal length (``Normalizer``) if their
-    length means nothing.
+    In a pipeline in front of any estimator, they make a kernel machine of a linear model: it can
+    learn any smooth function. The kernel exp(−γ|x − z|²) compares whole rows, so features must be
+    on comparable scales: standardise dense ones, and bring rows of counts to equal length
+    (``Normalizer``) if their length means nothing.
 
     Parameters
     ----------
     gamma : float, "median" or "cv", default="cv"
         The γ of the kernel: large for a narrow one. "median" is one over the median squared
         distance of two rows; "cv" tries multiples of it, from 1/64 to 64, and keeps the one with
-        the least held-out loss.
+        the least held-out loss of the labels.
     n_components : int, default=600
         Number of features, each of a landmark, which is drawn among the distinct rows. There are
         fewer if there are fewer distinct rows, or if fewer represent the kernel of all of them.
@@ -244,8 +246,6 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Number of features.
     feature_map_ : NystroemMap
         The map that `transform` computes, with its `landmarks`.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Notes
     -----
@@ -293,7 +293,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if len(rows) < len(weight):
             X, weight = X[rows], weight[rows]
             labels = None if labels is None else labels[rows]
-        with self._watched():
+        shown = progress_shown("fitting KernelFeatures") if self.verbose > 0 else nullcontext()
+        with shown:
             self.feature_map_ = self._choose(X, labels, weight)
         self.gamma_ = self.feature_map_.gamma
         self.n_components_ = self.feature_map_.n_features
@@ -347,9 +348,6 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             check_number(self.gamma, "gamma", above=0, otherwise="'cv', 'median'")
         check_whole_number(self.n_components, "n_components")
         check_n_jobs(self.n_jobs)
-
-    def _watched(self) -> AbstractContextManager[None]:
-        return progress_shown("fitting KernelFeatures") if self.verbose > 0 else nullcontext()
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn which input the transformer accepts."""

@@ -1,8 +1,8 @@
 """Methods by name, as on the command line: "pcc(C=1.0), mc".
 
-A method is an estimator by a short name, with options that are added to it; `METHODS` lists them,
-and a new one is a line there. Preprocessing that the features need is put in front of a method, and
-a decision that a user writes becomes one of its parameters.
+A method is an estimator by a short name, to which options can be added; `METHODS` lists them all.
+Preprocessing that the features need is put in front of a method, and a decision that a user writes
+becomes one of its parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from sklearn.utils import get_tags
 
 from labelweave import decision as decisions_package
 from labelweave._common.pipelines import last
-from labelweave._common.presets import presets_of
 from labelweave._common.specifications import (
     Specification,
     parse_specification,
@@ -39,12 +38,10 @@ from labelweave.models.kernel_features import KernelFeatures
 
 
 def check_classifier(estimator: Any, name: str) -> None:
-    """Raise ValueError if `estimator`, which the user calls `name`, is not a classifier.
-
-    An estimator without scikit-learn's tags, as in older libraries, is assumed to be a classifier.
-    """
+    """Raise ValueError if `estimator`, which the user calls `name`, is not a classifier."""
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
         raise ValueError(f"{name} is not a classifier: it lacks fit or predict")
+    # Estimators of older libraries have no tags, and are taken for classifiers.
     has_tags = hasattr(estimator, "__sklearn_tags__")
     kind = get_tags(estimator).estimator_type if has_tags else None
     if kind in (None, "classifier"):
@@ -56,16 +53,12 @@ def check_classifier(estimator: Any, name: str) -> None:
 
 def similar_classifiers(module: ModuleType, name: str) -> list[str]:
     """Return the classifiers of a module with names similar to `name`, the closest first."""
-    known = [
-        key
-        for key, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, ClassifierMixin)
-    ]
+    classes = ((key, value) for key, value in vars(module).items() if isinstance(value, type))
+    known = [key for key, value in classes if issubclass(value, ClassifierMixin)]
     return get_close_matches(name.replace("Regressor", "Classifier"), known, cutoff=0.5)
 
 
 def _package_of(estimator: Any) -> ModuleType:
-    """Return the public package of an estimator's class, without private modules."""
     path = type(estimator).__module__.split(".")
     public = [part for part in path if not part.startswith("_")]
     return import_module(".".join(public) or path[0])
@@ -95,15 +88,7 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
 
 @dataclass(frozen=True)
 class Method:
-    """The meaning of a short name.
-
-    Parameters
-    ----------
-    specification : str
-        The specification of the estimator; options given by the user are added to it.
-    description : str
-        A short description.
-    """
+    """An estimator's specification, to which the user's options are added, and a description."""
 
     specification: str
     description: str
@@ -192,7 +177,28 @@ _PACKAGES = ("labelweave", "labelweave.inference", "labelweave.decision")
 
 
 def make_methods(specifications: str | Iterable[str], *, seed: int = 0) -> dict[str, Any]:
-    """Make estimators from specifications, ready for :func:`compare`."""
+    """Make estimators from specifications, ready for `compare`.
+
+    Parameters
+    ----------
+    specifications : str or iterable of str
+        Specifications such as ``"br, pcc(C=1)"``: short names, names of labelweave's classes, or
+        import paths of scikit-learn classifiers, each with options. Short names may be written as
+        papers do: ``MC``, ``BOMC_CMN``, ``SVM_Batch``. The option `features` puts a transformer
+        in front: ``"pcc(features=KernelFeatures())"``.
+    seed : int, default=0
+        ``random_state`` of each estimator that has one, unless it is given as an option.
+
+    Returns
+    -------
+    dict
+        Estimators by display name.
+
+    Examples
+    --------
+    >>> make_methods("sklearn.tree.DecisionTreeClassifier(max_depth=3)")
+    {'DecisionTreeClassifier(max_depth=3)': DecisionTreeClassifier(max_depth=3, random_state=0)}
+    """
     if isinstance(specifications, str):
         specifications = split_specifications(specifications)
     methods: dict[str, Any] = {}
@@ -253,7 +259,7 @@ def build(specification: Specification) -> Any:
 
 
 def _find_method(name: str) -> Method | None:
-    """Return the method of a short name; a class of exactly that name comes first."""
+    """Return the method of a short name, unless a class has exactly that name."""
     if name in METHODS:
         return METHODS[name]
     if "." in name or _public_class(name) is not None:
@@ -282,7 +288,9 @@ def _preset_parts(standard: Specification, preset: Any) -> Specification:
     """Apply the preset of a method also to the strategies in its specification."""
     options = dict(standard.options)
     for name, part in options.items():
-        if isinstance(part, Specification) and preset in list(presets_of(_find_class(part.name))):
+        if isinstance(part, Specification) and preset in list(
+            getattr(_find_class(part.name), "presets", ())
+        ):
             options[name] = replace(part, options=part.options | {"preset": preset})
     return replace(standard, options=options)
 
@@ -302,7 +310,7 @@ def _routed(options: dict[str, Any], constructor: type, standard: Specification)
 
 def _parameters(constructor: type) -> list[str]:
     own = [name for name in inspect.signature(constructor).parameters if name != "kwargs"]
-    return [*own, "preset"] if presets_of(constructor) else own
+    return [*own, "preset"] if getattr(constructor, "presets", ()) else own
 
 
 def _bound(specification: Specification, constructor: type) -> dict[str, Any]:
@@ -330,10 +338,8 @@ def _check_options(head: str, constructor: type, options: dict[str, Any]) -> Non
             raise ValueError(f"{head} has no option {name!r}: {hint}{valid}")
     for name, parameter in inspect.signature(constructor).parameters.items():
         has_value = parameter.default is not parameter.empty or name in options
-        if not has_value and parameter.kind not in (
-            parameter.VAR_POSITIONAL,
-            parameter.VAR_KEYWORD,
-        ):
+        is_one = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if is_one and not has_value:
             raise ValueError(f"{head} needs the option {name!r}: {head}({name}=...)")
 
 
@@ -390,11 +396,8 @@ def make_decision(text: str) -> str | Decision:
 
 
 def _suggestion(name: str) -> str:
-    classes = [
-        each
-        for each in decisions_package.__all__
-        if isinstance(getattr(decisions_package, each), type)
-    ]
+    public = decisions_package.__all__
+    classes = [each for each in public if isinstance(getattr(decisions_package, each), type)]
     near = get_close_matches(name, [*DECISION_NAMES, *classes], n=2)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{hint}choose from {', '.join(DECISION_NAMES)}, or an object such as PrecisionAtK(3)"
@@ -409,19 +412,18 @@ def make_decisions(text: str) -> dict[str, str | Decision]:
 
 
 def with_decisions(
-    methods: Mapping[str, Any], decisions: Mapping[str, str | Decision] | Iterable[str]
+    methods: Mapping[str, Any], decisions: Mapping[str, str | Decision]
 ) -> dict[str, Any]:
     """Return every method once for each decision; methods without a joint distribution as they are.
 
     `compare` fits those that differ in nothing else only once.
     """
-    chosen = decisions if isinstance(decisions, Mapping) else {name: name for name in decisions}
     expanded: dict[str, Any] = {}
     for method, estimator in methods.items():
         if not hasattr(last(estimator), "predict_joint"):
             expanded[method] = estimator
             continue
-        for name, decision in chosen.items():
+        for name, decision in decisions.items():
             expanded[f"{method}: {name}"] = deciding(estimator, decision)
     return expanded
 

@@ -34,7 +34,7 @@ _ITERATIONS = 100
 def cluster_label_vectors(labels: Labels, weight: Floats, n_clusters: int) -> tuple[Positions, int]:
     """Return the cluster of each row by its label vector, and the number of clusters (k-means).
 
-    The first cluster has the largest weight; there are fewer if there are fewer distinct vectors.
+    The first cluster has the largest weight; there are at most as many as distinct vectors.
     Neither the order of the rows matters, nor whether they are repeated or weighted.
     """
     vectors, member = np.unique(labels, axis=0, return_inverse=True)

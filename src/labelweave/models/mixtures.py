@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels
-from labelweave._common.checks import check_whole_number
+from labelweave._common.checks import check_whole_number, is_one_of
 from labelweave._common.presets import Presets, published
 from labelweave._common.row_keys import distinct_rows
 from labelweave.inference import Annealing
@@ -24,10 +24,14 @@ from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.base import MultiLabelClassifier
-from labelweave.models.chains import ChainLearner, is_open, resolve_order
-from labelweave.models.conditionals import LinearMembers, StructureLearner, TrainingRows
+from labelweave.models.chains import ChainLearner, resolve_order
+from labelweave.models.conditionals import (
+    LinearMembers,
+    StructureLearner,
+    TrainingRows,
+    linear_joints,
+)
 from labelweave.models.em import MixtureSettings
-from labelweave.models.ensembles import linear_joints
 from labelweave.models.mixture_size import (
     FittedMixture,
     MixtureLearner,
@@ -51,7 +55,7 @@ def fit_mixture(
     """Learn the components and their number; `penalties` are those of a single component."""
     size = _size(model.n_components)
     learner = MixtureLearner(structures, penalties, _settings(model))
-    if is_open(model.C, "held-out"):
+    if is_one_of(model.C, "held-out"):
         learner = replace(learner, penalties=replace(penalties, C=best_penalty(learner, size)))
     selection = compare_sizes(learner) if size is None else None
     fitted = learner.fit(size or 1) if selection is None else selection.fit()
@@ -93,14 +97,14 @@ def _settings(model: AnyMixture) -> MixtureSettings:
 
 def _size(n_components: Any) -> int | None:
     """Return the given number of components, or None for "auto"."""
-    if is_open(n_components, "auto"):
+    if is_one_of(n_components, "auto"):
         return None
     return check_whole_number(n_components, "n_components", otherwise="'auto'")
 
 
 def _penalties_of_one(model: AnyMixture) -> tuple[float | str, float | str]:
     """Return the penalties of a single component; from its C the held-out C is searched."""
-    held_out = is_open(model.C, "held-out")
+    held_out = is_one_of(model.C, "held-out")
     C = "cv" if held_out else model._penalty("C", "'held-out', 'cv'")
     return C, model._penalty("label_penalty")
 
@@ -123,7 +127,8 @@ def _distinct_rows(
 class ChainMixture(MultiLabelClassifier):
     """A mixture of probabilistic classifier chains: P(y|x) = Σ_k λ_k(x) P(y|x, chain k).
 
-    It is learned like `TreeMixture`, with chains as components, and has the same presets.
+    It is learned like `TreeMixture`, with chains as components, and has the same preset
+    "published".
 
     Parameters
     ----------
@@ -168,7 +173,7 @@ class ChainMixture(MultiLabelClassifier):
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         rows = _distinct_rows(self, X, labels, sample_weight)
         # Penalties hardly depend on the order: they are chosen for y's columns if it is open.
-        given = None if is_open(self.order, "random", "auto") else self.order
+        given = None if is_one_of(self.order, "random", "auto") else self.order
         order = resolve_order(given, self.n_labels_, self._names(), rows.seed)
         penalties = rows.penalties(LabelGraph.chain(order), *_penalties_of_one(self))
         learner = ChainLearner(rows, order if given is self.order else str(self.order))
@@ -264,12 +269,8 @@ class TreeMixture(MultiLabelClassifier):
         rows = _distinct_rows(self, X, labels, sample_weight)
         screen, cv = check_screen(self.screen), _settings(self).cv
         learner = TreeLearner(rows, self._names(), screen, cv)
-        C, label_penalty = _penalties_of_one(self)
-        if isinstance(C, float) and isinstance(label_penalty, float):
-            penalties = PenaltyChoice(C, label_penalty)
-        else:
-            # The tree that this learns only serves to choose penalties: one split will do.
-            penalties = learner.for_comparison().chosen_penalties(C, label_penalty)
+        # The tree that this learns only serves to choose penalties: one split will do.
+        penalties = learner.for_comparison().chosen_penalties(*_penalties_of_one(self))
         fitted = fit_mixture(self, learner, penalties)
         self.components_ = [
             tree.coupled(conditionals.coupling)

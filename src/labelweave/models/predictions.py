@@ -42,15 +42,11 @@ def predict_labels(model: Any, X: Any) -> Indicators:
 
 
 def predict_marginals(model: Any, X: Any) -> Floats | None:
-    """Return P(y_j = 1 | x) as an n×L array; None if the model has no probabilities.
-
-    scikit-learn's multi-output classifiers return a list of arrays of shape (n, number of classes),
-    one per label; a label that was constant in training has only one class.
-    """
+    """Return P(y_j = 1 | x) as an n×L array; None if the model has no probabilities."""
     if not hasattr(model, "predict_proba"):
         return None
     probabilities = model.predict_proba(X)
-    if isinstance(probabilities, list):
+    if isinstance(probabilities, list):  # scikit-learn's, one matrix of class probabilities a label
         pairs = zip(probabilities, model.classes_, strict=True)
         return np.column_stack([_of_class_one(table, classes) for table, classes in pairs])
     marginals = np.asarray(probabilities, dtype=np.float64)
@@ -62,19 +58,18 @@ def predict_marginals(model: Any, X: Any) -> Floats | None:
 
 
 def predict_scores(model: Any, X: Any) -> Floats | None:
-    """Return n×L scores that rank the labels: probabilities or else decision values.
+    """Return n×L scores that rank the labels; None if the model has none.
 
-    Probabilities of labelweave's models are log-odds here, which keep the order of those that are
-    rounded to 1. None if the model has neither.
+    They are log-odds if the model is labelweave's, else probabilities or decision values.
     """
     scores = marginals_or_scores(model, X)
     return check_scores(scores) if isinstance(scores, Probabilities) else scores
 
 
 def marginals_or_scores(model: Any, X: Any) -> Scores | None:
-    """Return the scores that metrics take: marginals, held as log-odds if these are known.
+    """Return the scores that metrics take: marginals (as log-odds if known), or decision values.
 
-    They are decision values if the model has no probabilities, and None if it has neither.
+    None if the model has neither.
     """
     found = inside(model, X)
     if hasattr(found.model, "predict_log_odds"):
@@ -87,13 +82,33 @@ def marginals_or_scores(model: Any, X: Any) -> Scores | None:
 
 
 def _of_class_one(table: Any, classes: Any) -> Floats:
+    # A label that was constant in training has only one class.
     values = np.asarray(table, dtype=np.float64)
     seen = list(classes)
     return values[:, seen.index(1)] if 1 in seen else np.zeros(len(values))
 
 
 def predict_joint(model: Any, X: Any) -> JointDistribution | None:
-    """Return P(y|x) from a fitted model, also from inside a pipeline or a search."""
+    """Return P(y|x) from a fitted model, also from inside a pipeline or a search.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any estimator; the transformers of a pipeline are applied first.
+    X : array, sparse matrix or data frame
+        Features.
+
+    Returns
+    -------
+    JointDistribution or None
+        None if the model has no ``predict_joint``.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> predict_joint(DummyClassifier().fit([[0]], [[1, 0]]), [[0]]) is None
+    True
+    """
     found = inside(model, X)
     return found.model.predict_joint(found.X) if hasattr(found.model, "predict_joint") else None
 
@@ -137,7 +152,35 @@ def score(
     *,
     per_label: bool = False,
 ) -> dict[str, float] | pd.DataFrame:
-    """Score a fitted model on test data."""
+    """Score a fitted model on test data.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A multi-label classifier, or a pipeline or search that ends in one.
+    X : array, sparse matrix or data frame
+        Features.
+    Y : (n, L) array or data frame of 0/1
+        True labels.
+    metrics : iterable of str
+        Names in `METRICS`. Metrics that need a joint distribution or scores are left out if the
+        model has none.
+    per_label : bool, default=False
+        Whether to evaluate each label on its own instead: its support, number of predictions,
+        precision, recall and F1, and its AUC and average precision if the model has scores.
+
+    Returns
+    -------
+    dict or pandas.DataFrame
+        The scores by metric, or one row for each label.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, Y = np.eye(4), np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    >>> score(DecisionTreeClassifier(random_state=0).fit(X, Y), X, Y, ["exact_match"])
+    {'exact_match': 1.0}
+    """
     if per_label:
         names = getattr(Y, "columns", getattr(inside(model).model, "label_names_in_", None))
         predicted = predict_labels(model, X)
@@ -148,10 +191,9 @@ def score(
 def score_model(
     model: Any, X: Any, Y: Any, metrics: Iterable[Metric]
 ) -> tuple[dict[str, float], float]:
-    """Score a fitted model on test data.
+    """Return the scores of a fitted model, and the seconds that ``predict`` took.
 
-    Metrics that need a joint distribution or scores are left out if the model has none. The second
-    value is the number of seconds that ``predict`` took.
+    Metrics that need a joint distribution or scores are left out if the model has none.
     """
     truth = check_labels(Y, "Y")
     start = time.perf_counter()

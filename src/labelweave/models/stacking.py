@@ -1,9 +1,4 @@
-"""JointClassifierCV: any classifiers in, a joint distribution out.
-
-Each training row is predicted by base classifiers that have not seen it, and a joint model learns
-the labels from the log-odds of these predictions. A probability p that is the share of m votes has
-the log-odds log (m p + 1) / (m (1 - p) + 1), which is Laplace's estimate.
-"""
+"""JointClassifierCV: any classifiers in, a joint distribution out."""
 
 from __future__ import annotations
 
@@ -29,42 +24,36 @@ from labelweave.decision.rules import ThresholdRule
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.joint.distribution import RowOptions
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.chains import ClassifierChain
 from labelweave.models.conditionals import check_base_classifier, seeded_clone
-from labelweave.models.cross_fitting import N_FOLDS, CrossFit, run_fits
+from labelweave.models.cross_fitting import N_FOLDS, CrossFit, TrainingData, run_fits
 from labelweave.models.forest import ProjectedExtraTrees
 
 
 def handles_all_labels(estimator: Any) -> bool:
-    """Whether scikit-learn's tags say that a classifier learns a label matrix as it is.
-
-    A pipeline learns as its last step does.
-    """
+    """Whether a classifier's tags, or those of a pipeline's last step, accept a label matrix."""
     tags = get_tags(last(estimator))
     is_multi_label = tags.classifier_tags is not None and tags.classifier_tags.multi_label
     return bool(is_multi_label or tags.target_tags.multi_output)
 
 
 def takes_missing_values(estimator: Any) -> bool:
-    """Whether scikit-learn's tags say that a classifier, or a pipeline's first step, takes NaN."""
+    """Whether a classifier's tags, or those of a pipeline's first step, accept NaN."""
     return bool(get_tags(first(estimator)).input_tags.allow_nan)
 
 
 def offers_out_of_bag(estimator: Any) -> bool:
-    """Whether a classifier is bagged and can predict each row by the members that did not draw it.
-
-    A pipeline cannot: its other steps have seen all rows.
-    """
+    """Whether a classifier is bagged and predicts out of bag; pipelines' steps see all rows."""
     predicts_unseen = "oob_score" in estimator.get_params(deep=False)
     return predicts_unseen and bool(getattr(estimator, "bootstrap", False))
 
 
 def apparent_votes(probabilities: Floats, weight: float) -> Floats:
-    """Return how many votes each column of probabilities looks like a count of, at most `weight`.
+    """Return of how many votes, at most `weight`, each column of probabilities could be a share.
 
-    That is one over the smallest probability of either class: ten neighbours never predict less
-    than 0.1, but 0. Nothing below ``1 / weight`` counts, the least that as many rows can show.
+    It is one over the smallest probability of either class, where that is at least ``1 / weight``:
+    the smallest share of ten neighbours, besides 0, is 0.1.
     """
     ends = np.concatenate([probabilities, 1.0 - probabilities])
     smallest: Floats = np.where(ends * weight >= 1.0, ends, 1.0).min(axis=0)
@@ -78,9 +67,9 @@ def smoothed_log_odds(probabilities: Floats, votes: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class FittedBase:
-    """A classifier of the labels that vary among K, with the frequencies of all, (K,).
+    """A classifier of those among K labels that vary; None if none does.
 
-    The frequencies are predicted for the others; `classifier` is None if no label varies.
+    The others are predicted by their frequencies, (K,).
     """
 
     classifier: Any
@@ -118,7 +107,6 @@ class FittedBase:
         return columns[:, 1:] if columns.shape[1] > len(self.varying) else columns
 
     def _check_learned(self) -> None:
-        """Raise ValueError if the columns that vary, as a file has them, are not there."""
         check_positions(self.varying, len(self.frequencies), "varying")
 
     def _completed(self, of_varying: Floats) -> Floats:
@@ -129,10 +117,7 @@ class FittedBase:
 
 @dataclass(frozen=True)
 class BaseLearner:
-    """A classifier to be fitted to some of the labels: all of them, or one if it is binary.
-
-    With `out_of_bag`, its held-out predictions are those of the members that did not draw a row.
-    """
+    """A classifier to be fitted to some of the labels: all of them, or one if it is binary."""
 
     estimator: Any
     columns: Positions
@@ -166,7 +151,6 @@ class BaseLearner:
         return replace(untrained, classifier=classifier)
 
     def _described(self, labels: Labels) -> str:
-        """Return which classifier cannot be fitted to what."""
         start = f"{self.estimator} cannot be fitted to"
         if len(self.columns) > 1:
             return f"{start} the labels of {len(labels)} rows"
@@ -180,29 +164,22 @@ class BaseLearner:
 
 
 def fit_learners(
-    learners: Sequence[BaseLearner],
-    X: Any,
-    labels: Labels,
-    sample_weight: Floats | None,
-    cv: Any,
-    seed: int,
-    n_jobs: int | None,
+    learners: Sequence[BaseLearner], data: TrainingData, cv: Any, seed: int, n_jobs: int | None
 ) -> tuple[list[FittedBase], Floats]:
     """Fit base learners to all rows, and predict each row by fits that have not seen it.
 
-    The predictions are (n, M), the labels of each learner after those of the one before, with NaN
-    in rows that were never held out. Joblib may cache the result.
+    The predictions, (n, M), are the labels of one learner after the other, with NaN in rows that
+    were never held out. Joblib may cache the result.
     """
     # Bootstrap samples and shuffled mini-batches depend on the order of the rows.
-    order = presentation_order(X, labels, seed)
-    if sample_weight is not None:
-        order = order[sample_weight[order] > 0]
+    order, n_rows = presentation_order(data.X, data.labels, seed), len(data.labels)
+    if data.weight is not None:
+        order = order[data.weight[order] > 0]
     by_folds = [learner for learner in learners if not learner.out_of_bag]
-    folds = deal(cv, X, labels, sample_weight, seed) if by_folds else []
-    data = (X, labels, sample_weight)
-    calls = [delayed(_fit_rows)(learner, *data, order) for learner in learners]
+    folds = deal(cv, data.X, data.labels, data.weight, seed) if by_folds else []
+    calls = [delayed(_fit_rows)(learner, data, order) for learner in learners]
     calls += [
-        delayed(_predict_fold)(learner, *data, order[np.isin(order, fold.train)], fold.held_out)
+        delayed(_predict_fold)(learner, data, order[np.isin(order, fold.train)], fold.held_out)
         for learner in by_folds
         for fold in folds
     ]
@@ -215,27 +192,21 @@ def fit_learners(
         elif folds:
             by_row = CrossFit([next(results) for _ in folds], folds)
         else:
-            held_out.append(np.full((len(labels), len(learner.columns)), np.nan))
+            held_out.append(np.full((n_rows, len(learner.columns)), np.nan))
             continue
-        held_out.append(np.asarray(by_row.gather(len(labels))))
+        held_out.append(np.asarray(by_row.gather(n_rows)))
     return bases, np.hstack(held_out)
 
 
-def _fit_rows(
-    learner: BaseLearner, X: Any, labels: Labels, weight: Floats | None, rows: Indices
-) -> FittedBase:
-    return learner.fit(X[rows], labels[rows], None if weight is None else weight[rows])
+def _fit_rows(learner: BaseLearner, data: TrainingData, rows: Indices) -> FittedBase:
+    part = data.taken(rows)
+    return learner.fit(part.X, part.labels, part.weight)
 
 
 def _predict_fold(
-    learner: BaseLearner,
-    X: Any,
-    labels: Labels,
-    weight: Floats | None,
-    train: Indices,
-    test: Positions,
+    learner: BaseLearner, data: TrainingData, train: Indices, test: Positions
 ) -> Floats:
-    return _fit_rows(learner, X, labels, weight, train).probabilities(X[test])
+    return _fit_rows(learner, data, train).probabilities(data.X[test])
 
 
 def _is_named(member: Any) -> bool:
@@ -269,29 +240,20 @@ class JointClassifierCV(MultiLabelClassifier):
         tell more than the default forest does.
     cv : "auto", "oob", int, splitter or list of splits, default="auto"
         How training rows are held out. "auto": out of bag where a classifier is bagged
-        (``bootstrap=True`` and a parameter `oob_score`), in five folds elsewhere. A number of folds
-        deals the rows by their content: their order does not matter, and equal rows share a fold;
-        prefer it if many rows are equal, which out-of-bag predictions do not keep apart. Rows that
-        are never held out only train the base classifiers; of a row that is held out repeatedly
-        the predictions are averaged.
+        (``bootstrap=True`` and a parameter `oob_score`), in five folds elsewhere. Folds are dealt
+        as in `CalibratedJointCV`; prefer them if many rows are equal, which out-of-bag predictions
+        do not keep apart. Rows that are never held out only train the base classifiers; if a row is
+        held out repeatedly, its predictions are averaged.
     multi_label : "auto", True or False, default="auto"
         Whether the classifiers learn all labels at once; "auto" asks scikit-learn's tags, in
         pipelines those of the last step. Set it where the tags are wrong, e.g. to True for
         ``CatBoostClassifier(loss_function="MultiLogloss")``.
     memory : str, joblib.Memory or None, default=None
         Where to cache the cross-fitted classifiers. Fits to the same data that differ only in
-        `joint` or `passthrough`, as in a search over their parameters, then fit the base
-        classifiers once.
-    decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
-        The loss that `predict` minimises.
-    n_jobs : int, optional
-        Number of base classifiers fitted at a time, and of threads of a `joint` whose own `n_jobs`
-        is None; -1 uses all cores. Joblib's backend decides where classifiers are fitted.
-    random_state : int, RandomState or None, default=None
-        Seeds the folds and every unset `random_state` of `estimator` and `joint`. None means 0:
-        results are reproducible by default.
-    verbose : int, default=0
-        If positive, print how many rows were held out.
+        `joint` or `passthrough` then fit the base classifiers once.
+    decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
+        `n_jobs` is the number of base classifiers fitted at a time, where Joblib's backend decides,
+        and of threads of a `joint` whose own `n_jobs` is None.
 
     Attributes
     ----------
@@ -299,32 +261,28 @@ class JointClassifierCV(MultiLabelClassifier):
         The base classifiers, fitted to all rows: one for each multi-label classifier and one per
         label for each binary one, in the order of `estimator`.
     joint_ : estimator
-        The fitted joint model; its features are the labels' log-odds by the first classifier, the
-        second one, ..., then those of X, if `passthrough` is True, or "auto" and X sparse.
+        The fitted joint model; its features are the labels' log-odds by one classifier after the
+        other, then those of X, if `passthrough` is True, or "auto" and X sparse.
     votes_ : (M,) array
-        How many votes each held-out probability looks like a count of; see Notes.
+        The number of votes m of each held-out probability; see Notes.
     scaler_ : StandardScaler or None
         How dense features are standardised for the joint model.
 
     Notes
     -----
     The log-odds of a probability p are log (m p + 1) / (m (1 - p) + 1): Laplace's estimate, if p is
-    the share of m votes. So predictions of 0 and 1 stay finite, and how far they are from the next
-    value is in proportion: forests and neighbours vote, and a label that none of ten neighbours has
-    is not impossible. The number of votes is one over the smallest held-out probability of either
-    class, or of training rows if that is smaller; where probabilities are continuous the log-odds
-    barely change but for that limit.
+    the share of m votes. So predictions of 0 and 1 stay finite: a label that none of ten neighbours
+    has is not impossible. The number of votes is one over the smallest held-out probability of
+    either class, or of training rows if that is smaller; where probabilities are continuous the
+    log-odds barely change but for that limit.
 
-    Beside the memory of the classifiers themselves, ``fit`` takes a copy of the training rows for
-    each fit that is in progress, and 64 n M bytes for n rows and M log-odds (labels times
-    classifiers); with `passthrough` another copy of X. Sparse features with more than 3 % nonzero
-    entries are made dense for the default forest, if that takes no more than 1 GB.
+    ``fit`` takes a copy of the training rows for each base classifier in progress, and 64 n M bytes
+    for n rows and M log-odds (labels times classifiers); with `passthrough` another copy of X.
 
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from labelweave import load
-    >>> from labelweave import ClassifierChain, JointClassifierCV
+    >>> from labelweave import ClassifierChain, JointClassifierCV, load
     >>> data = load("emotions")
     >>> forest = RandomForestClassifier(n_estimators=50, min_samples_leaf=3)
     >>> chain = ClassifierChain(C=1.0, label_penalty=1.0)
@@ -332,9 +290,6 @@ class JointClassifierCV(MultiLabelClassifier):
     >>> model.predict(data.X[400:402])
     array([[0, 0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0, 1]])
-    >>> model.predict_joint(data.X[400:402]).condition({0: 1}).mode().labels
-    array([[1, 0, 0, 1, 0, 0],
-           [1, 0, 0, 0, 0, 1]], dtype=int8)
     """
 
     estimator: Any = field(default=None, kw_only=False)
@@ -351,9 +306,8 @@ class JointClassifierCV(MultiLabelClassifier):
             for name, member in self._members().items():
                 params[name] = member
                 if hasattr(member, "get_params") and not isinstance(member, type):
-                    params |= {
-                        f"{name}__{key}": value for key, value in member.get_params().items()
-                    }
+                    own = member.get_params()
+                    params |= {f"{name}__{key}": value for key, value in own.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -375,17 +329,12 @@ class JointClassifierCV(MultiLabelClassifier):
     def _passes_sparse_on(self) -> bool:
         return isinstance(self.passthrough, str) and self.passthrough == "auto"
 
-    @staticmethod
-    def _weighted(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats | None]:
-        # Rows of weight zero are left out of every fit, but a splitter counts them.
-        return X, labels, checked_weight(X, sample_weight)
-
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         seed = self._seed()
         learners = self._learners(sample_weight, seed)
         cached = check_memory(self.memory).cache(fit_learners, ignore=["n_jobs"])
-        data = (X, labels, sample_weight)
-        self.bases_, held_out = cached(learners, *data, self._folds(), seed, self.n_jobs)
+        data = TrainingData(X, labels, sample_weight, self._encoding.named)
+        self.bases_, held_out = cached(learners, data, self._folds(), seed, self.n_jobs)
         known = np.isfinite(held_out).all(axis=1)
         rows = np.flatnonzero(known if sample_weight is None else known & (sample_weight > 0))
         self._tell(f"{len(rows)} of {len(labels)} rows held out")
@@ -394,26 +343,23 @@ class JointClassifierCV(MultiLabelClassifier):
             frequencies = np.hstack([base.frequencies for base in self.bases_])
             held_out = np.tile(frequencies, (len(rows), 1))
         if len(rows) < len(labels):
-            X, labels, held_out = X[rows], labels[rows], held_out[rows]
-            sample_weight = None if sample_weight is None else sample_weight[rows]
-        total = len(labels) if sample_weight is None else sample_weight.sum()
+            data, held_out = data.taken(rows), held_out[rows]
+        total = len(data.labels) if data.weight is None else data.weight.sum()
         self.votes_ = apparent_votes(held_out, float(total))
         is_dense = isinstance(X, np.ndarray)
         self._sees_features = not is_dense if self._passes_sparse_on() else bool(self.passthrough)
         scales = self._sees_features and is_dense
-        self.scaler_ = StandardScaler().fit(X, sample_weight=sample_weight) if scales else None
-        self._fit_joint(self._seen(X, held_out), labels, sample_weight, seed)
+        scaler = StandardScaler()
+        self.scaler_ = scaler.fit(data.X, sample_weight=data.weight) if scales else None
+        self._fit_joint(replace(data, X=self._seen(data.X, held_out)), seed)
 
-    def _fit_joint(
-        self, seen: Any, labels: Labels, sample_weight: Floats | None, seed: int
-    ) -> None:
+    def _fit_joint(self, seen: TrainingData, seed: int) -> None:
         joint = seeded_clone(self._joint_model(), seed)
         if self._untuned() is not None:
             joint.set_params(decision=self.decision)
         if joint.n_jobs is None:
             joint.set_params(n_jobs=self.n_jobs)
-        y = self._encoding.named(labels)
-        self.joint_ = joint.fit(seen, y, **fit_arguments(joint, sample_weight))
+        self.joint_ = seen.fitted(joint)
 
     def _tuned(
         self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
@@ -470,40 +416,38 @@ class JointClassifierCV(MultiLabelClassifier):
             check_base_classifier(estimator, sample_weight)
             groups = [all_labels] if self._at_once(estimator) else list(all_labels[:, None])
             out_of_bag = self._by_bags(estimator)
-            learners += [
-                BaseLearner(estimator, columns, int(own), out_of_bag)
-                for columns, own in zip(groups, own_seeds, strict=False)
-            ]
+            for columns, own in zip(groups, own_seeds, strict=False):
+                learners.append(BaseLearner(estimator, columns, int(own), out_of_bag))
         return learners
 
-    def _estimators(self) -> list[Any]:
-        """Return the base classifiers as a list, without their names."""
+    def _given(self) -> list[Any]:
+        """Return `estimator` as a list, of pairs if its classifiers have names."""
         if self.estimator is None:
             return [ProjectedExtraTrees()]
-        if members := self._members():
-            return list(members.values())
-        given = self.estimator
-        return list(given) if isinstance(given, list | tuple) else [given]
+        return (
+            list(self.estimator) if isinstance(self.estimator, list | tuple) else [self.estimator]
+        )
 
     def _members(self) -> dict[str, Any]:
         """Return the members by name; none if they have no names."""
-        given = self.estimator
-        has_names = isinstance(given, list | tuple) and all(_is_named(each) for each in given)
-        return dict(given) if has_names else {}
+        given = self._given()
+        return dict(given) if all(map(_is_named, given)) else {}
+
+    def _estimators(self) -> list[Any]:
+        return list(self._members().values()) or self._given()
 
     def _check_names(self) -> None:
         """Raise an error for names that cannot be told from each other or from parameters."""
-        given, members, own = self.estimator, self._members(), self.get_params(deep=False)
-        if isinstance(given, list | tuple) and len(given) == 0:
+        given, members, own = self._given(), self._members(), self.get_params(deep=False)
+        if not given:
             raise ValueError("estimator must have at least one classifier; got an empty list")
-        if not members:
-            if isinstance(given, list | tuple) and any(isinstance(e, tuple | str) for e in given):
-                raise ValueError(
-                    "estimator must be a classifier, a list of classifiers, or a list of pairs "
-                    f"(name, classifier) throughout; got {given!r}"
-                )
-            return
-        if len(members) < len(given):
+        is_mixed = not members and any(isinstance(each, tuple | str) for each in given)
+        if is_mixed and isinstance(self.estimator, list | tuple):
+            raise ValueError(
+                "estimator must be a classifier, a list of classifiers, or a list of pairs "
+                f"(name, classifier) throughout; got {self.estimator!r}"
+            )
+        if 0 < len(members) < len(given):
             names = [name for name, _ in given]
             raise ValueError(f"estimator: the names must differ; got {names}")
         for name in members:
@@ -542,7 +486,6 @@ class JointClassifierCV(MultiLabelClassifier):
         return offered
 
     def _folds(self) -> Any:
-        """Return the number of folds, a splitter or a list of splits."""
         if isinstance(self.cv, str) and self.cv in ("auto", "oob"):
             return N_FOLDS
         return check_folds(self.cv, otherwise="'auto', 'oob'")
@@ -562,11 +505,8 @@ class JointClassifierCV(MultiLabelClassifier):
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn whether sparse X and missing values suit: if they suit all bases."""
         tags = super().__sklearn_tags__()
-        bases = [
-            each
-            for each in self._estimators()
-            if hasattr(last(each), "__sklearn_tags__") and not isinstance(each, type)
-        ]
+        known = (each for each in self._estimators() if not isinstance(each, type))
+        bases = [each for each in known if hasattr(last(each), "__sklearn_tags__")]
         tags.input_tags.sparse = all(get_tags(each).input_tags.sparse for each in bases)
         # The joint model does not take missing values; log-odds have none.
         tags.input_tags.allow_nan = not self.passthrough and all(map(takes_missing_values, bases))

@@ -248,18 +248,6 @@ class Structure:
     ├─ sand
     │  └─ palm
     └─ boat
-    >>> print(structure.to_dot())
-    digraph labels {
-      rankdir=LR;
-      node [shape=box];
-      0 [label="sea"];
-      1 [label="sand"];
-      2 [label="boat"];
-      3 [label="palm"];
-      0 -> 1;
-      0 -> 2;
-      1 -> 3;
-    }
     """
 
     parents: Indices

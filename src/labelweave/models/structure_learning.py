@@ -169,6 +169,8 @@ class TreeLearner:
 
     def chosen_penalties(self, C: float | str, label_penalty: float | str) -> PenaltyChoice:
         """Choose the penalties given as "cv" as `with_penalties` does, without its last forest."""
+        if "cv" not in (C, label_penalty):
+            return PenaltyChoice(float(C), float(label_penalty))
         return self._first_forest(C, label_penalty)[2]
 
     def _first_forest(

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from labelweave._common.arrays import Floats, Labels, Mask
 from labelweave._common.checks import check_whole_number
-from labelweave._common.folds import deal
+from labelweave._common.folds import deal, has_splits
 from labelweave._common.presets import Presets, published
 from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution
 from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.conditionals import LinearConditionals
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier
 from labelweave.models.conditionals import (
     LabelConditionals,
     LinearMembers,
@@ -98,7 +98,7 @@ class TreeNetwork(MultiLabelClassifier):
         rows = TrainingRows(X, labels, sample_weight, self._seed(), self._n_threads())
         cv = self._cv(X, labels, sample_weight)
         learner = TreeLearner(rows, self._names(), check_screen(self.screen), cv)
-        if self._has_splits():
+        if has_splits(self.cv):
             learner = learner.restricted(np.flatnonzero(rows.weight))
             rows, sample_weight = learner.rows, learner.rows.sample_weight
         known = self._known_structure(rows.seed)
@@ -116,13 +116,8 @@ class TreeNetwork(MultiLabelClassifier):
         self.structure_ = self.structure_.coupled(linear.coupling)
         self._keep_penalties(chosen, f"{len(self.structure_.edges)} edges")
 
-    def _has_splits(self) -> bool:
-        """Whether `cv` is a splitter or a list of splits."""
-        is_splitter = not isinstance(self.cv, str | type) and hasattr(self.cv, "split")
-        return is_splitter or isinstance(self.cv, list)
-
     def _cv(self, X: Any, labels: Labels, sample_weight: Floats | None) -> int | Mask:
-        if not self._has_splits():
+        if not has_splits(self.cv):
             otherwise = "a splitter, a list of (train, test)"
             return check_whole_number(self.cv, "cv", otherwise=otherwise)
         folds = deal(self.cv, X, labels, sample_weight, self._seed())
@@ -130,14 +125,6 @@ class TreeNetwork(MultiLabelClassifier):
         for mask, fold in zip(held_out, folds, strict=True):
             mask[fold.held_out] = True
         return held_out
-
-    def _weighted(  # type: ignore[override]
-        self, X: Any, labels: Labels, sample_weight: Any
-    ) -> tuple[Any, Labels, Floats | None]:
-        # A splitter counts the rows of weight zero, too.
-        if self._has_splits():
-            return X, labels, checked_weight(X, sample_weight)
-        return super()._weighted(X, labels, sample_weight)
 
     def _known_structure(self, seed: int) -> Structure | None:
         """Return the given or random structure, or None if it has to be learned."""

@@ -195,7 +195,7 @@ def _size_table(published: Results, ours: Results) -> Table:
         ]
         rows.append((data, *cells))
     columns = ("data set", "trees, as published", "C", "trees, our default", "C")
-    note = "Mean over the folds, smallest to largest. A mixture of one tree is SC but for its rows."
+    note = "Mean over the folds, smallest to largest. One tree differs from SC only in its rows."
     return Table("Size and penalty of the mixtures", columns, tuple(rows), note)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -19,7 +20,6 @@ from labelweave._common.arrays import Floats, Indicators
 from labelweave._common.pipelines import inside
 from labelweave._common.row_keys import data_digest
 from labelweave.data import Dataset, load
-from labelweave.evaluation.splits import make_splitter
 from labelweave.evaluation.tasks import SharedFit, fit_key
 from labelweave.inference import BestFirst, Exhaustive, Gibbs
 from labelweave.inference.strategy import Inference
@@ -52,7 +52,7 @@ def data_hash(name: str) -> str:
 
 def kfold_split(task: Task, data: Dataset) -> tuple[Dataset, Dataset]:
     """Return the training and test rows of a task: one of ``n_folds`` shuffled folds."""
-    splitter = make_splitter("kfold", task.settings["n_folds"], task.seed)
+    splitter = KFold(task.settings["n_folds"], shuffle=True, random_state=task.seed)
     train, test = list(splitter.split(data.X))[task.fold]
     return data.take(train), data.take(test)
 
@@ -284,9 +284,9 @@ def _f1_scores(truth: Indicators, labels: Indicators) -> dict[str, float]:
 def in_parts(task: Task, data: Dataset) -> Values:
     """Label the test rows in parts, each a test set of its own, and score all of them together.
 
-    All numbers of parts are scored on the same rows, so that scores differ only by the number of
-    rows that a rule for test sets can see. Settings: ``size``, the number of training rows;
-    ``parts``, the numbers of parts, which are ``/parts`` in the names of the values.
+    All numbers of parts are scored on the same rows, so that scores differ only by the rows that a
+    rule for test sets can see. Settings: ``size``, the number of training rows; ``parts``, the
+    numbers of parts, which are ``/parts`` in the names of the values.
     """
     train, test = first_rows(*random_split(task, data), task.settings["size"])
     model = make_method(task.method, seed=task.seed).fit(train.X, train.Y)

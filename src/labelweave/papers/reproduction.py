@@ -70,11 +70,10 @@ _TIMED = ("enumeration", "training_time")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The outcome of a run: the report, and what is missing in it.
+    """The outcome of a run: the report, and its missing results.
 
     `failures` are the tasks that failed, one line each; the next run tries them again. `left_out`
-    are data sets that are not on this machine, and how to get them. `n_tasks` includes the tasks of
-    earlier runs.
+    are data sets that are not on this machine, and how to get them. `n_tasks` counts all tasks.
     """
 
     document: Document

@@ -9,9 +9,9 @@ These parameters mean the same everywhere:
 
 - `model` is a fitted estimator with ``predict_joint``, also inside a pipeline, unless a method says
   otherwise. `X` (array, sparse matrix or data frame) are features, and `Y` (array, sparse matrix or
-  data frame of 0/1, (n, L)) labels of the same rows.
-- `label_names` are by default those of the joint distribution, the columns of a data frame that the
-  labels or the model came from, or positions.
+  data frame of 0/1, (n, L)) true or predicted labels of the same rows.
+- `label_names` are by default those of the joint distribution, the columns of the data frame of the
+  labels, or positions.
 - `labels` chooses the labels to draw, by name or position and in this order; by default a display
   draws the `max_labels` labels that matter most.
 - `ax` is the matplotlib Axes to draw into, or a sequence with one for each panel; by default the

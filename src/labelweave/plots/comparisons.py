@@ -79,17 +79,9 @@ class ComparisonDisplay(Display):
         }
 
     @classmethod
-    def from_comparison(
-        cls,
-        comparison: Comparison,
-        *,
-        metrics: Iterable[str] | None = None,
-        test: str = "paired",
-        alpha: float = 0.05,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the result of `labelweave.compare`; the parameters are those of the class."""
-        return cls(comparison, metrics=metrics, test=test, alpha=alpha).plot(ax)
+    def from_comparison(cls, comparison: Comparison, *, ax: Any = None, **options: Any) -> Self:
+        """Draw the result of `labelweave.compare`; the options are the parameters of the class."""
+        return cls(comparison, **options).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw one panel per metric."""

@@ -15,7 +15,12 @@ from labelweave._common.pipelines import inside
 from labelweave.decision.expected import F1Statistics
 from labelweave.inference import Gibbs
 from labelweave.joint import JointDistribution, Mode
-from labelweave.metrics import ReliabilityCurve, f1_by_threshold, reliability_curve
+from labelweave.metrics import (
+    ReliabilityCurve,
+    f1_by_threshold,
+    reliability_curve,
+    vector_reliability,
+)
 from labelweave.models.online import StreamHistory
 from labelweave.models.predictions import predict_marginals
 from labelweave.plots.canvas import (
@@ -184,10 +189,7 @@ class ReliabilityDisplay(Display):
             raise ValueError(
                 f"Y must have shape ({joint.n_rows}, {joint.n_labels}); its shape is {truth.shape}"
             )
-        mode = joint.mode()
-        right = (mode.labels == truth).all(axis=1)
-        confidence = np.minimum(np.exp(mode.log_prob), 1.0)
-        curve = reliability_curve(confidence, right, **bins)
+        curve = vector_reliability(truth, joint, **bins)
         return cls({f"label vectors of {len(truth)} rows": curve}, of="joint").plot(ax)
 
     def plot(self, ax: Any = None) -> Self:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, log_expit, log_ndtr, ndtr, ndtri_exp
 
-from labelweave._common.arrays import Floats, Indices, Labels, longer
+from labelweave._common.arrays import Floats, Indices, Labels
 
 # Scores are counted in bins, evenly spaced in arcsinh(z): fine where labels are decided, and
 # reaching to |z| = 27.
@@ -61,7 +61,8 @@ class Calibration:
         self.counts = np.zeros((0, 2, N_BINS))
 
     def grow(self, n_labels: int) -> None:
-        self.counts = longer(self.counts, n_labels)
+        added = n_labels - len(self.counts)
+        self.counts = np.concatenate([self.counts, np.zeros((added, *self.counts.shape[1:]))])
 
     def add(self, z: Floats, labels: Labels, retained: Floats | None = None) -> None:
         """Count (n, L) scores and labels in turn; row i leaves `retained[i]` of the counts."""

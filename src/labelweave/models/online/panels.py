@@ -72,6 +72,12 @@ class WeightPanels:
         ]
 
 
+def longer(array: NDArray[Any], length: int, new: float = 0.0) -> NDArray[Any]:
+    """Return the array with rows of the number `new` at its end, up to this length."""
+    added = np.full((length - len(array), *array.shape[1:]), new, dtype=array.dtype)
+    return np.concatenate([array, added])
+
+
 def panel_slices(n_labels: int) -> list[slice]:
     """Return which labels each panel holds."""
     slices: list[slice] = []

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelweave._common.arrays import Floats, Indices, Labels, longer
+from labelweave._common.arrays import Floats, Indices, Labels
 from labelweave._common.matrices import canonical_csr, without_empty_columns
 from labelweave.data.files import Limits
 from labelweave.data.row_text import RowBatch, RowStream
@@ -33,7 +33,7 @@ from labelweave.models.online.evidence import (
     bias_parameters,
     weight_parameters,
 )
-from labelweave.models.online.panels import WeightPanels, Weights, check_room, panel_slices
+from labelweave.models.online.panels import WeightPanels, Weights, check_room, longer, panel_slices
 from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from labelweave.models.online.stream import (

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask, longer
+from labelweave._common.arrays import Counts, Floats, Indices, Labels, Mask
 from labelweave._core import native
 from labelweave.models.online.calibration import (
     Calibration,
@@ -27,7 +27,13 @@ from labelweave.models.online.calibration import (
     prequential_rows,
 )
 from labelweave.models.online.pairwise import check_labels, update_pairwise
-from labelweave.models.online.panels import WeightPanels, Weights, check_posterior, panel_slices
+from labelweave.models.online.panels import (
+    WeightPanels,
+    Weights,
+    check_posterior,
+    longer,
+    panel_slices,
+)
 from labelweave.models.online.rows import (
     CsrArrays,
     RowScale,

@@ -30,7 +30,7 @@ from labelweave.decision.decide import resolve_score_rule
 from labelweave.decision.probabilities import Scores
 from labelweave.decision.rules import ScoredRows, ThresholdRule
 from labelweave.decision.tuned import best_cut
-from labelweave.models.base import Estimator, checked_weight
+from labelweave.models.base import Estimator
 from labelweave.models.cross_fitting import cross_fit
 
 # Kernel values per block.
@@ -292,14 +292,6 @@ class MarginClassifier(Estimator):
         if not isinstance(rule, TunedThresholds) or rule.values is None:
             raise AttributeError("this decision chooses thresholds anew for each test set")
         return np.asarray(rule.values)
-
-    def _weighted(  # type: ignore[override]
-        self, X: Any, labels: Labels, sample_weight: Any
-    ) -> tuple[Any, Labels, Floats | None]:
-        # A splitter counts the rows of weight zero, too.
-        if has_splits(self.cv):
-            return X, labels, checked_weight(X, sample_weight)
-        return super()._weighted(X, labels, sample_weight)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         self.seed_ = self._seed()

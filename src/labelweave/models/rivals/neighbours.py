@@ -186,30 +186,7 @@ def count_labels(labels: Labels, neighbours: Positions) -> Counts:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _NeighbourClassifier(MultiLabelClassifier):
-    """A classifier of rows by the labels of their nearest training rows, `_neighbours`."""
-
-    n_neighbors: int = 10
-
-    presets: ClassVar[Presets] = published(n_neighbors=10)
-
-    @property
-    def n_neighbors_(self) -> int:
-        """Number of neighbours used: `n_neighbors`, or all other rows if there are fewer."""
-        return int(self._neighbours.k)
-
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Learn from the labels of every row's neighbours; there are no sample weights."""
-        return super().fit(X, y)
-
-    def _check_learned(self) -> None:
-        super()._check_learned()
-        if hasattr(self, "_neighbours"):
-            self._neighbours.check(self.n_features_in_, self.n_labels_)
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class InstanceBasedLogistic(_NeighbourClassifier):
+class InstanceBasedLogistic(MultiLabelClassifier):
     """Instance-based learning by logistic regression (Cheng and Hüllermeier, 2009).
 
     The frequencies of the labels among the k nearest training rows are features: every label is
@@ -253,9 +230,21 @@ class InstanceBasedLogistic(_NeighbourClassifier):
            [0.18, 0.31, 0.62, 0.29, 0.33, 0.18]])
     """
 
+    n_neighbors: int = 10
     passthrough: bool = False
     C: float | str = "cv"
     label_penalty: float | str = "cv"
+
+    presets: ClassVar[Presets] = published(n_neighbors=10)
+
+    @property
+    def n_neighbors_(self) -> int:
+        """Number of neighbours used: `n_neighbors`, or all other rows if there are fewer."""
+        return self._neighbours.k
+
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Learn from the labels of every row's neighbours; there are no sample weights."""
+        return super().fit(X, y)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
@@ -275,6 +264,11 @@ class InstanceBasedLogistic(_NeighbourClassifier):
         self.C_ = self.conditionals_.C
         self._tell(f"C = {self.C_:.4g}{also}")
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if hasattr(self, "_neighbours"):
+            self._neighbours.check(self.n_features_in_, self.n_labels_)
+
     def _frequency(self, X: Any) -> Floats:
         """Return the shares of the neighbours that have each label, (n, L)."""
         counts = self._neighbours.counts(X, self._n_threads())
@@ -291,7 +285,7 @@ class InstanceBasedLogistic(_NeighbourClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MLkNN(_NeighbourClassifier):
+class MLkNN(MultiLabelClassifier):
     """Multi-label k nearest neighbours (Zhang and Zhou, 2007).
 
     For every label, the evidence is the number c of the k nearest training rows that have it:
@@ -327,7 +321,19 @@ class MLkNN(_NeighbourClassifier):
            [0.3 , 0.27, 0.64, 0.28, 0.44, 0.21]])
     """
 
+    n_neighbors: int = 10
     smoothing: float = 1.0
+
+    presets: ClassVar[Presets] = published(n_neighbors=10)
+
+    @property
+    def n_neighbors_(self) -> int:
+        """Number of neighbours used: `n_neighbors`, or all other rows if there are fewer."""
+        return self._neighbours.k
+
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Learn from the labels of every row's neighbours; there are no sample weights."""
+        return super().fit(X, y)
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         smoothing = check_number(self.smoothing, "smoothing", above=0)
@@ -345,6 +351,7 @@ class MLkNN(_NeighbourClassifier):
     def _check_learned(self) -> None:
         super()._check_learned()
         if hasattr(self, "_neighbours"):
+            self._neighbours.check(self.n_features_in_, self.n_labels_)
             check_shape(self.prior_log_odds_, (self.n_labels_,), "prior_log_odds_")
             check_shape(self.evidence_, (self.n_labels_, self._neighbours.k + 1), "evidence_")
 

@@ -19,7 +19,7 @@ from labelweave._common.presets import Presets, published
 from labelweave.joint import IndependentJoint, JointDistribution
 from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
-from labelweave.models.base import MultiLabelClassifier, checked_weight
+from labelweave.models.base import MultiLabelClassifier
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -105,14 +105,6 @@ class StackedBinaryRelevance(MultiLabelClassifier):
         if has_splits(self.cv):
             return self.cv
         return check_whole_number(self.cv, "cv", otherwise="a splitter, a list of (train, test)")
-
-    def _weighted(  # type: ignore[override]
-        self, X: Any, labels: Labels, sample_weight: Any
-    ) -> tuple[Any, Labels, Floats | None]:
-        # A splitter counts the rows of weight zero, too.
-        if has_splits(self.cv):
-            return X, labels, checked_weight(X, sample_weight)
-        return super()._weighted(X, labels, sample_weight)
 
     def _seen(self, scores: Floats) -> Floats:
         """Return the first layer's predictions as the second layer sees them."""
