@@ -250,12 +250,6 @@ class RowBlocks:
         return cls(da.Array(graph, name, chunks, dtype=object), list(X.columns), X.divisions)
 
     @property
-    def n_rows(self) -> int | None:
-        """The number of rows, if it is known before they are read."""
-        number = self.blocks.shape[0]
-        return None if np.isnan(number) else int(number)
-
-    @property
     def n_blocks(self) -> int:
         return int(self.blocks.numblocks[0])
 

@@ -234,7 +234,6 @@ def learn_metrics(risk: MarginRisk, margin_weights: Sequence[float]) -> Iterator
 
 
 def _minimise(bundle: _Bundle, risk: MarginRisk) -> None:
-    """Move the centre of the bundle to the minimum."""
     for _ in range(MAX_PLANES):
         value = bundle.objective(bundle.centre, bundle.risk)
         candidate, promised = bundle.step()
@@ -343,7 +342,6 @@ class PredictedRows:
         return PredictedRows(**{name: values[rows] for name, values in vars(self).items()})
 
     def risk(self) -> MarginRisk:
-        """Return the margin risk on these rows."""
         return MarginRisk(self.labels, self.predicted, self.weight / self.weight.sum())
 
 

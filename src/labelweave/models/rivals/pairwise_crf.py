@@ -174,8 +174,7 @@ class FieldData:
     label_penalty: float
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """The numbers of labels, features and edges."""
+    def shape(self) -> tuple[int, int, int]:  # labels, features and edges
         return self.Y.shape[1], self.X.shape[1], len(self.edges)
 
     def unpack(self, parameters: Floats) -> tuple[Floats, Floats, Floats]:
@@ -185,7 +184,6 @@ class FieldData:
         return W.reshape(n_labels, n_features), b, v
 
     def pack(self, W: Floats, b: Floats, v: Floats) -> Floats:
-        """Return the vector of all parameters."""
         return np.concatenate([W.ravel(), b, v])
 
     def matrix(self, v: Floats) -> Floats:
@@ -214,7 +212,6 @@ class FieldObjective(ABC):
         return loss + penalty / 2, self._chain_rule(by_score, by_edge, W, v)
 
     def hessian_product(self, direction: Floats) -> Floats:
-        """Return the product of the Hessian with a direction."""
         W, b, v = self.data.unpack(direction)
         by_score, by_edge = self._along(np.asarray(self.data.X @ W.T) + b, v)
         return self._chain_rule(by_score, by_edge, W, v)
@@ -376,7 +373,6 @@ _STALE = 0.1
 # The products are small, and with several threads their last bits would depend on the number.
 @threadpool_limits.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]
 def minimise(objective: FieldObjective, start: Floats) -> Floats:
-    """Return the parameters at which the objective is smallest."""
     parameters = start
     value, gradient = objective.value_and_gradient(parameters)
     decrement = np.inf

@@ -270,13 +270,10 @@ class RAkEL(MultiLabelClassifier):
             check_shape(labelset, (member.n_labels_,), "labelsets_")
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
-        return IndependentJoint(logit(self._averaged(X)), **rows)
-
-    def _averaged(self, X: Any) -> Floats:
-        """Return the mean output for each label of the members that have the label, (n, L)."""
         total = np.zeros((X.shape[0], self.n_labels_))
         count = np.zeros(self.n_labels_)
         for labelset, member in zip(self.labelsets_, self.estimators_, strict=True):
             total[:, labelset] += member.predict(X) if self._votes else member.predict_proba(X)
             count[labelset] += 1
-        return (total + 1) / (count + 2) if self._votes else total / count
+        mean = (total + 1) / (count + 2) if self._votes else total / count
+        return IndependentJoint(logit(mean), **rows)
