@@ -71,13 +71,12 @@ def predict(model: Any, X: Any) -> Any:
 
     Notes
     -----
-    What the rules need, for n rows in blocks of b rows with L labels:
+    What the rules need, for n rows with L labels:
 
     - "fixed" and tuned thresholds: no pass of their own;
     - "sample": one pass; counts of 8·L·samples·grid bytes a block;
     - "lcard": two passes; the second one brings together the scores that share their first 20
-      bits with the threshold, a small part of all unless very many scores are equal, and equal
-      scores are counted;
+      bits with the threshold, and counts equal ones;
     - "cmn", "expected_f" and "expected_auc": one pass, after which the workers together hold the
       scores of all rows, 8·n·L bytes; a sixteenth of the labels at a time is sorted on one
       worker. No exact statistic is smaller; dask spills to disk what does not fit.
@@ -249,12 +248,6 @@ class RowBlocks:
         graph = HighLevelGraph.from_collections(name, keys, dependencies=parts[:1])
         chunks = ((np.nan,) * len(parts), (len(X.columns),))
         return cls(da.Array(graph, name, chunks, dtype=object), list(X.columns), X.divisions)
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows, if it is known before they are read."""
-        number = self.blocks.shape[0]
-        return None if np.isnan(number) else int(number)
 
     @property
     def n_blocks(self) -> int:
