@@ -1,7 +1,7 @@
-"""Data sets, models and metrics as commands read them; rows aligned with a fitted model.
+"""Read the data sets, models and metrics of commands, and align rows with a fitted model.
 
-The features and labels of a file follow those that the model was fitted with: by name, or in text
-without names by number.
+The features and labels of a file are matched with the model's by name, or by number in text
+without names.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
 
 
 def check_magnitude(X: Any, names: Sequence[str], argument_name: str) -> None:
-    """Raise an error that names the first feature that is too large to compute with."""
+    """Raise an error that names the first feature too large for computations."""
     from labelweave._common.matrices import LARGEST_FEATURE, first_too_large
 
     if hasattr(X, "select_dtypes"):
@@ -62,7 +62,6 @@ def check_magnitude(X: Any, names: Sequence[str], argument_name: str) -> None:
 
 
 def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
-    """Load the MODEL argument."""
     from labelweave import persistence
 
     with argument("MODEL"):
@@ -91,7 +90,6 @@ def classifier_with_joint(model: Any) -> Any:
 
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
-    """Return the metrics named by --metrics."""
     from labelweave.metrics import DEFAULT_METRICS, resolve_metrics
 
     with argument("--metrics"):
@@ -144,7 +142,7 @@ def check_row(row: int | None, features: Any, file: str) -> None:
 
 
 def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[Dataset, Any, Any]:
-    """Read the DATASET argument, and return it with its features and labels as the model has them.
+    """Read the DATASET argument; return it with its features and labels in the model's order.
 
     The label columns of a table are the model's, unless the options name others.
     """
@@ -164,7 +162,7 @@ def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[
 
 
 def numbered_from(data: Dataset) -> int | None:
-    """Return the number of the first feature, if the text of a data set numbers its features."""
+    """Return the first feature's number, if the features of a data set are numbered."""
     from labelweave.data.numbered_names import NumberedNames
 
     names = data.feature_names
@@ -172,7 +170,7 @@ def numbered_from(data: Dataset) -> int | None:
 
 
 def report_guess(data: Dataset, source: str, argument_name: str, read_options: ReadOptions) -> None:
-    """Report that features are taken to start at 1, if only a missing feature 0 suggests it."""
+    """Report that features are assumed to start at 1 only because there is no feature 0."""
     from labelweave.data.load import is_row_text
 
     if is_row_text(source) and numbered_from(data) == 1 and read_options.zero_based is None:
@@ -184,7 +182,7 @@ def report_guess(data: Dataset, source: str, argument_name: str, read_options: R
 
 
 def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
-    """Return options that number the features as the rows of the fit did."""
+    """Return options that number features as in the rows of the fit."""
     if read_options.zero_based is None and getattr(model, "first_feature_", None) == 0:
         return replace(read_options, zero_based=True)
     return read_options
@@ -193,7 +191,7 @@ def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
 def _check_numbers(
     model: Any, data: Dataset, source: str, argument_name: str, read_options: ReadOptions
 ) -> None:
-    """Raise an error if the first feature has another number than in the rows of the fit."""
+    """Raise an error if the first feature's number differs from the one in the rows of the fit."""
     ours, theirs = numbered_from(data), getattr(model, "first_feature_", None)
     if theirs is None:
         report_guess(data, source, argument_name, read_options)
@@ -211,7 +209,7 @@ def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
 
     X, names = data.X, data.feature_names
     if _is_sparse_text(data) and hasattr(model, "n_features_in_"):
-        # The text lists nonzero values: the last features of the model may not occur.
+        # The text lists nonzero values only, so the last features of the model may be missing.
         X = _with_columns(X, model.n_features_in_)
         _report_surplus(argument_name, data.n_features - model.n_features_in_)
         names = NumberedNames("x", model.n_features_in_, numbered_from(data) or 0)
@@ -219,7 +217,7 @@ def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
 
 
 def _report_surplus(argument_name: str, surplus: int) -> None:
-    """Report a difference in the number of features, which may come from other indices."""
+    """Report a difference in the number of features, because indices may be counted differently."""
     if surplus > 0:
         text = f"{surplus} features unknown to the model are ignored"
     elif surplus < 0:
@@ -267,7 +265,7 @@ def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: st
 
 
 def _as_fitted(model: Any, frame: pd.DataFrame, argument_name: str) -> pd.DataFrame:
-    """Convert columns to numbers or categories, as the model was fitted with."""
+    """Convert columns to numbers or categories, as in the data that the model was fitted to."""
     import numpy as np
     import pandas as pd
 
@@ -304,12 +302,12 @@ def aligned_labels(model: Any, data: Dataset) -> Any:
 
     names = label_names_of(model, 0)
     if not names and getattr(inside(model).model, "n_labels_", data.n_labels) == data.n_labels:
-        return data.Y  # the model was fitted to arrays: labels go by position
+        return data.Y  # the model was fitted to arrays: labels are matched by position
     names = names or label_names_of(model, data.n_labels)
     column = {name: j for j, name in enumerate(names)}
     unknown = [name for name in data.label_names if name not in column]
     if _is_sparse_text(data) and len(unknown) < data.n_labels:
-        # The text lists the labels present: the model's other labels do not occur.
+        # The text lists the positive labels only, so labels of the model may be missing.
         if unknown:
             shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
             typer.echo(f"DATASET: labels unknown to the model are ignored: {shown}", err=True)
