@@ -62,7 +62,6 @@ def check_report(path: Path | None) -> None:
 def write_report(
     results: Comparison | Sequence[Comparison], path: Path, *, test: str, command: str
 ) -> None:
-    """Write a report on comparisons as HTML, Markdown or tables for LaTeX."""
     from labelweave.report import write_report
 
     with argument("--report"):

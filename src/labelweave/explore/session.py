@@ -91,7 +91,6 @@ class Session:
         self._stop = threading.Event()
 
     def joint_of(self, rows: slice | list[int]) -> JointDistribution:
-        """Return the joint distributions of some rows."""
         joint = predict_joint(self.model, self.features_of(rows))
         if not isinstance(joint, JointDistribution):
             raise ValueError(

@@ -143,7 +143,6 @@ def _forest(structure: Structure, title: str, measure: str) -> dict[str, Any]:
 
 
 def label_matrix(session: Session, kind: str, labels: list[int]) -> dict[str, Any]:
-    """Return a matrix over some of the labels."""
     if kind == "model":
         pairs = session.pairs[np.ix_(labels, labels)]
     elif session.truth is None:
@@ -192,7 +191,6 @@ def label_curves(session: Session, label: int) -> dict[str, Any]:
 
 
 def bins(curve: Any) -> list[dict[str, Any]]:
-    """Return the bins of a reliability curve, for the page."""
     names = ("p", "rate", "n", "low", "high")
     columns = [np.asarray(getattr(curve, name)).tolist() for name in names]
     return [dict(zip(names, line, strict=True)) for line in zip(*columns, strict=True)]
@@ -206,7 +204,6 @@ _MEASURES = ("exact_match", "hamming_loss", "f1_example", "f1_micro", "f1_macro"
 
 
 def model_name(model: Any) -> str:
-    """Return a short name of a model."""
     *before, last = _step_names(model)
     return f"{last} after {' and '.join(before)}" if before else last
 

@@ -89,7 +89,6 @@ def scaled(estimator: Any, X: Any, scale: Any) -> Any:
 
 
 def joint_of(model: Any, X: Any) -> JointDistribution:
-    """Return the joint distribution that a model of ours predicts."""
     joint = predict_joint(model, X)
     assert isinstance(joint, JointDistribution)
     return joint

@@ -167,7 +167,6 @@ def reproduce(
 
 
 def plans_of(papers: str | Sequence[str | Plan]) -> list[Plan]:
-    """Return the plans of papers by their names."""
     if papers == "all":
         return list(PAPERS.values())
     plans = []
@@ -326,8 +325,6 @@ def reproduction_document(
 
 
 def verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
-    """Judge the claims of a paper by its results."""
-
     def verdict(claim: Claim) -> Verdict:
         found = claim.judge(results)
         stated = str(claim.number), claim.text

@@ -75,7 +75,6 @@ class Results:
         )
 
     def n_failed(self, measurement: str, data: str, method: str) -> int:
-        """Return the number of tasks of one method on one data set that failed."""
         return sum(bool(record.error) for record in self._of_kind(measurement, data, method))
 
     def _of_kind(self, *kind: str) -> list[Record]:

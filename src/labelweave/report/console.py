@@ -56,7 +56,6 @@ def make_console(file: TextIO) -> Console:
 def show_comparison(
     comparison: Comparison, console: Console, *, test: str = "paired", alpha: float = 0.05
 ) -> None:
-    """Print a comparison: heading, table and legend."""
     console.print(Text(heading(comparison), style="bold"))
     for table in comparison_tables(comparison, console, test=test, alpha=alpha):
         console.print()
@@ -186,7 +185,6 @@ def show_explanation(
 
 
 def show_datasets(entries: Iterable[CatalogueEntry], console: Console) -> None:
-    """Print the named data sets, and where they are found."""
     table = _plain_table(["name"], ("rows", "features", "labels", "per row"))
     table.add_column("found in", no_wrap=True)
     table.add_column("description")
@@ -205,7 +203,6 @@ def show_datasets(entries: Iterable[CatalogueEntry], console: Console) -> None:
 
 
 def show_structures(structures: Sequence[Structure], console: Console) -> None:
-    """Print forests as text, one after the other."""
     for number, structure in enumerate(structures, start=1):
         if len(structures) > 1:
             console.print(f"Tree {number} of {len(structures)}", style="bold", markup=False)

@@ -213,7 +213,6 @@ def block_name(section: int, block: int) -> str:
 
 
 def chart_table(chart: Chart) -> Table:
-    """Return the figures of a chart as a table."""
     if isinstance(chart, LineChart):
         return _lines_table(chart)
     if isinstance(chart, RankDiagram):
