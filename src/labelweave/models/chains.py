@@ -63,7 +63,7 @@ class ChainLearner:
 
     def learn(
         self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
-        ) -> ChainOrder:
+    ) -> ChainOrder:
         del tolerance
         if not isinstance(self.order, str):
             return ChainOrder(self.order)

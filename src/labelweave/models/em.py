@@ -121,7 +121,6 @@ class Gate:
 
     @property
     def penalty(self) -> float:
-        """The penalty of the weights."""
         return 0.0 if self.C is None else float((self.weights**2).sum()) / (2.0 * self.C)
 
     def log_weights(self, X: Any, n_threads: int = 1) -> Floats:
@@ -178,7 +177,6 @@ class Mixture:
         return self.coef[:, :, -self.coef.shape[1] :]
 
     def conditionals(self, penalties: PenaltyChoice) -> list[LinearConditionals]:
-        """Return the conditionals of every component."""
         parts = self.weights, self.intercept, self.coupling
         weights, intercept, coupling = (np.ascontiguousarray(part) for part in parts)
         C, penalty = penalties.C, penalties.label_penalty

@@ -503,7 +503,7 @@ class JointClassifierCV(MultiLabelClassifier):
         return self._joint_model()._inference()
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that sparse X and missing values are accepted if all bases accept them."""
+        """Tell scikit-learn to pass sparse X and missing values if all bases accept them."""
         tags = super().__sklearn_tags__()
         known = (each for each in self._estimators() if not isinstance(each, type))
         bases = [each for each in known if hasattr(last(each), "__sklearn_tags__")]

@@ -133,7 +133,6 @@ def _need_legend(structures: Sequence[Structure]) -> bool:
 
 
 def _draw_legend(ax: Any) -> None:
-    """Draw the legend below a forest."""
     from matplotlib.lines import Line2D
 
     low, high = ax.get_ylim()

@@ -347,7 +347,6 @@ class PredictedRows:
         return PredictedRows(**{name: values[rows] for name, values in vars(self).items()})
 
     def risk(self) -> MarginRisk:
-        """Return the margin risk on these rows."""
         return MarginRisk(self.labels, self.predicted, self.weight / self.weight.sum())
 
 

@@ -185,7 +185,6 @@ class FieldData:
         return W.reshape(n_labels, n_features), b, v
 
     def pack(self, W: Floats, b: Floats, v: Floats) -> Floats:
-        """Return the vector of all parameters."""
         return np.concatenate([W.ravel(), b, v])
 
     def matrix(self, v: Floats) -> Floats:
@@ -521,9 +520,8 @@ class PairwiseCRF(MultiLabelClassifier):
     Π_j P(y_j | x, other labels) is a set of logistic regressions with tied couplings: V_ij is the
     same in the regressions of i and of j. Newton's method finds the optimum of the
     pseudo-likelihood or, for few labels, of the exact likelihood. Both problems are convex.
-    ``PairwiseCRF.preset("published")``
-    couples all pairs by pseudo-likelihood, whatever the number of labels, with one penalty for all
-    parameters.
+    ``PairwiseCRF.preset("published")`` couples all pairs by pseudo-likelihood, whatever the number
+    of labels, with one penalty for all parameters.
 
     Parameters
     ----------
