@@ -164,7 +164,7 @@ def _other_names(found: list[Any], expected: list[Any]) -> str:
     if missing:
         return f"X has no column {missing[0]!r}, which the model was fitted with"
     return (
-        "the columns of X are not those that the model was fitted with, in this order: "
+        "the columns of X must be those that the model was fitted with, in the same order: "
         "pass X[list(model.feature_names_in_)]"
     )
 

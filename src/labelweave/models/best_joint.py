@@ -81,7 +81,7 @@ def make_candidates(
         if not isinstance(last(estimator), MultiLabelClassifier):
             raise ValueError(
                 f"candidates must be estimators of P(y|x), such as ClassifierChain(); {name} "
-                "is none. JointClassifierCV makes one of any classifier"
+                "is not one. JointClassifierCV makes one of any classifier"
             )
         last(estimator).set_params(decision=decision)
         prepared = with_preprocessing(seeded_clone(estimator, seed), X)
@@ -217,8 +217,8 @@ def without_tuning(estimator: Any) -> Any:
 
 
 # A candidate is given up after the first fold if it is behind by this many standard errors of the
-# paired differences of rows, or in a pool if its weight is below the least weight of a member;
-# fewer rows than the last number give up no candidate.
+# paired differences of rows, or in a pool if its weight is below the least weight of a member.
+# No candidate is given up on fewer rows than the last number.
 _STANDARD_ERRORS = 4.0
 LEAST_WEIGHT = 0.02
 _FEWEST_ROWS = 20
@@ -333,7 +333,7 @@ def _described(error: Exception) -> str:
 
 
 def _is_far_behind(log_prob: Floats, leader: Floats, weight: Floats) -> bool:
-    """Whether rows are less probable by several standard errors, or one is impossible."""
+    """Whether rows are less probable by several standard errors, or one of them is impossible."""
     if np.isneginf(leader).any():
         return False
     if np.isneginf(log_prob).any():

@@ -1,7 +1,7 @@
 """Classifier chains: P(y|x) = Π_j P(y_j | x, labels before j), by the chain rule.
 
-The order of the labels may be given, drawn or learned: the best of ten candidates by
-cross-validated log-likelihood.
+The order of the labels may be given, drawn or learned; a learned order is the best of ten
+candidates by cross-validated log-likelihood.
 """
 
 from __future__ import annotations

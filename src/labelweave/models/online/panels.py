@@ -138,7 +138,7 @@ def check_posterior(arrays: Mapping[str, NDArray[Any]], model: ProbitModel) -> N
     lengths = _array(arrays, "row_lengths", (2,), np.float64)
     # Features are divided by the mean length, if there are rows with features.
     if not ((lengths > 0).all() or (lengths == 0).all()):
-        raise ValueError("row_lengths is no sum of lengths and their number")
+        raise ValueError("row_lengths must hold the sum of lengths and their number")
     _array(arrays, "calibration", (n_labels, 2, N_BINS), np.float64, most=np.inf)
 
 
@@ -153,7 +153,7 @@ def _array(
     """Return an array, checked: its numbers must be finite and, if given, from 0 to `most`."""
     array = arrays[name]
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
-        raise ValueError(f"{name} is no {dtype.__name__} array of shape {shape}")
+        raise ValueError(f"{name} is not a {dtype.__name__} array of shape {shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has numbers that are not finite")
     if most is not None and ((array < 0) | (array > most)).any():

@@ -372,7 +372,7 @@ class OnlineState:
     # Files and copies.
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the posterior for a checkpoint; learning changes the arrays, which are no copies."""
+        """Return the posterior for a checkpoint, in arrays that learning will change."""
         panels = {f"panel_{number}": panel for number, panel in enumerate(self._panels.views())}
         others = {
             "current": self._stored_current,

@@ -185,7 +185,7 @@ class PrequentialF1:
     def of(cls, counts: NDArray[Any]) -> PrequentialF1:
         """Return the quality with stored counts, checked."""
         if counts.dtype != np.int64 or counts.ndim != 2 or len(counts) != 3:
-            raise ValueError("the counts of prequential F1 are no (3, L) int64 array")
+            raise ValueError("the counts of prequential F1 must be a (3, L) int64 array")
         if (counts[0] > counts[1:]).any():
             raise ValueError("the counts of prequential F1 contradict each other")
         quality = cls()
@@ -417,7 +417,7 @@ class StreamLearner:
 def _count(value: Any) -> int:
     """Return a stored count, which is an int and not negative."""
     if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no count")
+        raise ValueError(f"{value!r} is not a count")
     return value
 
 
