@@ -103,7 +103,7 @@ def _check_tree(tree: Any) -> None:
 
 
 def _parts_of(model: Any) -> Iterator[tuple[Any, bool]]:
-    """Yield all objects that a model consists of, each once, and whether one of ours holds them."""
+    """Yield each object of a model once, and whether one of labelweave's objects holds it."""
     waiting, seen = [(model, False)], set()
     while waiting:
         part, ours = waiting.pop()
@@ -138,8 +138,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ----------
     model : estimator
     path : str or path
-        An existing file is replaced at once: if the process or the machine stops, either the old
-        file or the new one is there.
+        An existing file is replaced atomically: if the process or the machine stops, either the
+        old file or the new one is there.
 
     Examples
     --------
@@ -175,8 +175,8 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
     path : str or path
         A file written by `save_model`.
     trusted : iterable of str
-        Additional types to trust, e.g. ``"sklearn.neighbors._kd_tree.KDTree"``, whose tables
-        compiled code follows unchecked, so that a forged one could do harm.
+        Additional types to trust, e.g. ``"sklearn.neighbors._kd_tree.KDTree"``. Compiled code
+        follows the tables of this type unchecked, so a forged file could do harm.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> 
 
 
 def _check_own_parts(model: Any) -> None:
-    """Raise ValueError for NaN, sizes and positions in objects of labelweave that cannot be."""
+    """Raise ValueError for NaN and impossible sizes and positions in labelweave's objects."""
     for part, ours in _parts_of(model):
         is_weight = ours and isinstance(part, np.ndarray) and part.dtype.kind == "f"
         if is_weight and np.isnan(part).any():

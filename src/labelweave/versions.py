@@ -17,7 +17,7 @@ from labelweave._core import native
 __all__ = ["show_versions"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib")
-# Code that shows results and cannot change them, but for two files of it.
+# Packages that show results and cannot change them, except for two of their files.
 _SHOWING = ("cli", "report", "papers", "distributed")
 _MEASURING = ("papers/measurements.py", "papers/posteriors.py")
 
@@ -99,7 +99,7 @@ def show_versions() -> None:
 def _blas_libraries() -> list[str]:
     import scipy.linalg.blas  # noqa: F401 - SciPy's BLAS is loaded on first use
 
-    # In the order of their names, not in that in which they happened to be loaded.
+    # Sorted by name, because the order of loading is accidental.
     return sorted(
         f"{pool['internal_api']} {pool['version']} ({pool['num_threads']} threads)"
         for pool in threadpool_info()

@@ -1,1 +1,1 @@
-"""The ground floor: private modules, ignorant of models and data sets, for all other packages."""
+"""Private modules below all other packages, which know nothing of models and data sets."""

@@ -21,7 +21,7 @@ from labelweave._common.arrays import Floats, Labels
 def check_whole_number(
     value: Any, name: str, minimum: int = 1, maximum: int | None = None, *, otherwise: str = ""
 ) -> int:
-    """Return a whole number; ``otherwise`` describes values that the caller permits besides."""
+    """Return a whole number; ``otherwise`` describes other values that the caller permits."""
     if _is_whole(value) and minimum <= value and (maximum is None or value <= maximum):
         return int(value)
     range_ = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
@@ -117,7 +117,7 @@ def check_label_values(values: npt.NDArray[Any], allowed: tuple[int, ...], name:
     """Return ``values`` as int8, if they are among the consecutive whole numbers ``allowed``."""
     if values.dtype == object:
         raise ValueError(f"{name} must be numeric, with values in {allowed}")
-    is_whole = values.dtype.kind in "biu"  # the extremes are found much faster than `isin` works
+    is_whole = values.dtype.kind in "biu"  # comparing the extremes is much faster than `isin`
     valid = _within(values, allowed) if is_whole else np.isin(values, allowed).all()
     if not valid:
         raise ValueError(f"{name} must only contain values in {allowed}")

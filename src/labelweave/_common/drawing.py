@@ -9,7 +9,7 @@ INK, EDGE = "#1f2328", "#7b8794"
 
 
 def literal(text: object) -> str:
-    r"""Return a name as matplotlib shows it letter by letter, on one line.
+    r"""Return a name, escaped so that matplotlib shows it literally, on one line.
 
     Dollar signs would begin a formula, and an underscore at the start keeps a name out of legends.
     """

@@ -18,15 +18,15 @@ from typing import Any, Protocol
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-# Failures of a machine rather than of the work: elsewhere, or later, the same call may succeed.
+# Errors of the machine, not of the work: the same call may succeed elsewhere or later.
 MACHINE_ERRORS = (MemoryError, OSError)
-# Seconds between two looks of a worker at whether its parent is still there.
+# Seconds between a worker's checks that its parent is still alive.
 _BETWEEN_LOOKS = 0.5
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a function that other processes can import; `Engine.share` may give arguments."""
+    """A call of a function that other processes can import; `Engine.share` may make arguments."""
 
     #: The name by which failures are reported.
     name: str
@@ -39,7 +39,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Lost:
-    """A call without a result, the reason on one line, and the traceback if it raised an error."""
+    """A failed call: the reason on one line, and the traceback if the call raised an error."""
 
     name: str
     reason: str
@@ -52,7 +52,7 @@ class Lost:
 
 
 class LostWorkError(RuntimeError):
-    """A call has no result, and the work needs the results of all its calls."""
+    """A call has failed, and the work needs the results of all its calls."""
 
 
 class Engine(Protocol):
@@ -86,7 +86,7 @@ class JoblibEngine:
         return value  # joblib maps large arrays into its processes by itself
 
     def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
-        # With batches of one call, each result can be kept as soon as it is there.
+        # With batches of one call, each result can be kept as soon as it is available.
         parallel = processes(self.n_jobs, return_as="generator_unordered", batch_size=1)
         yield from parallel(delayed(_attempt)(number, call) for number, call in enumerate(calls))
 
@@ -97,7 +97,7 @@ def processes(n_jobs: int | None, **options: Any) -> Parallel:
 
 
 def _end_with(parent: int) -> None:
-    """End this process once its parent has ended, because a killed one cannot end its workers."""
+    """End this process once its parent has ended: a killed parent cannot end its workers."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -121,8 +121,8 @@ _process = threading.RLock()
 def process_to_itself() -> Iterator[None]:
     """Let one thread at a time run in this context, with one thread for linear algebra.
 
-    Calls run alone if their results depend on the state of the process, such as caught warnings; a
-    worker of a cluster may run several calls in threads of one process.
+    This serves calls whose results depend on the state of the process, such as caught warnings,
+    because a worker of a cluster may run several calls in threads of one process.
     """
     with _process, threadpool_limits(limits=1):
         yield

@@ -21,7 +21,7 @@ import numpy as np
 
 # Deflate packs at most 1032 bytes into one; a few bytes may be left over at the end.
 _MOST_PACKED, _LEFT_OVER = 1032, 64
-# Bytes that an entry larger than 4 GB has beside its name; the shortest entry takes 46 bytes.
+# The extra bytes of an entry larger than 4 GB; another entry (46 bytes) does not fit into them.
 _MOST_EXTRA = 32
 
 
@@ -31,7 +31,7 @@ class DamagedFileError(ValueError):
 
 @contextmanager
 def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn any error while a file's content is read into a `DamagedFileError` that names it."""
+    """Turn any error in reading a file's content into a `DamagedFileError` that names the file."""
     # Forged bytes reach zip, JSON, NumPy and constructors, each with errors of its own.
     try:
         yield
@@ -44,7 +44,7 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def check_sizes(archive: zipfile.ZipFile) -> None:
-    """Check the sizes that entries and arrays claim, by which memory is allocated."""
+    """Check the declared sizes of entries and arrays, because memory is allocated by them."""
     for entry in archive.infolist():
         _check_entry(entry)
         if entry.filename.endswith(".npy"):
@@ -101,7 +101,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Until then, and after an exception, the old file is there. If two processes write the same file,
     the second waits. Anything but a regular file, such as ``/dev/stdout``, is written directly.
     """
-    target = Path(os.path.realpath(path))  # a link stays one
+    target = Path(os.path.realpath(path))  # a link stays a link
     if _is_special(target):
         with target.open("wb") as file:
             yield file
@@ -162,13 +162,13 @@ def _is_special(path: Path) -> bool:
 
 
 def _open_locked(path: Path, operation: int) -> BinaryIO:
-    """Open a file, which is made if need be, once no other process holds its lock."""
+    """Open a file, created if missing, as soon as no other process holds its lock."""
     while True:
-        # Not yet cut to length: another process may be writing to it.
+        # Not truncated yet: another process may be writing to it.
         file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb")
         try:
             _lock(file, operation)
-            # The process that held it before may have renamed or deleted it.
+            # The previous holder of the lock may have renamed or deleted the file.
             if _is_at(path, file):
                 return file
         except BaseException:

@@ -1,6 +1,6 @@
-"""Rows dealt into folds, and orders of rows, by the content of the rows.
+"""Folds and random orders of rows, determined by the content of the rows.
 
-Neither depends on the order in which the rows come, and equal rows stay together.
+They do not depend on the given order of the rows, and equal rows stay together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Fold(NamedTuple):
 
 
 def has_splits(cv: Any) -> bool:
-    """Whether `cv` is a splitter or a list of splits, which count rows of weight zero, too."""
+    """Whether `cv` is a splitter or a list of splits, whose positions count rows of weight 0."""
     is_splitter = not isinstance(cv, str | type) and hasattr(cv, "split")
     return is_splitter or isinstance(cv, list)
 
@@ -58,8 +58,8 @@ def deal_kept(
 def deal(cv: Any, X: Any, labels: Labels, weight: Floats | None, seed: int) -> list[Fold]:
     """Return the folds of the rows that have weight; none if all rows are equal.
 
-    A number of folds, or the share of the rows in the one fold that is held out, deals rows by
-    their content. Anything else splits them as scikit-learn does.
+    If `cv` is a number of folds, or the share of rows that are held out in a single fold, rows are
+    dealt by their content. Otherwise they are split as scikit-learn splits them.
     """
     total = np.ones(len(labels)) if weight is None else weight
     if isinstance(cv, float):
@@ -107,7 +107,7 @@ def _split_by(cv: Any, X: Any, labels: Labels, weight: Floats) -> list[Fold]:
 
 
 def assign_folds(X: Any, weight: Floats, n_folds: int, seed: int) -> tuple[Positions, int]:
-    """Return the fold of each row, and the number of folds, at most that of the distinct rows."""
+    """Return the fold of each row, and the number of folds: at most one per distinct row."""
     shuffled = _shuffled_keys(X, seed)
     distinct = np.unique(shuffled[weight > 0])
     n_folds = max(1, min(n_folds, len(distinct)))
@@ -119,7 +119,7 @@ def _shuffled_keys(X: Any, seed: int) -> Words:
         return scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * GOLDEN)
 
 
-def row_uniforms(X: Any, seed: int) -> Floats:
+def content_uniforms(X: Any, seed: int) -> Floats:
     """Return a number between 0 and 1 per row of X, uniform, by the row's content and the seed."""
     shuffled = _shuffled_keys(X, seed)
     uniform: Floats = ((shuffled >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
@@ -129,10 +129,11 @@ def row_uniforms(X: Any, seed: int) -> Floats:
 def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
     """Assign numbers to the distinct rows at random, by their content; equal rows share one.
 
-    Every distinct row waits for an exponential time at the rate of its (positive) weight. So in the
-    sample of the first k numbers a row of weight two is as probable as one that occurs twice.
+    Every distinct row waits for an exponential time at the rate of its (positive) weight. In the
+    sample of the first k numbers, a row of weight two is thus as probable as a row that occurs
+    twice.
     """
-    distinct, member = np.unique(row_uniforms(X, seed), return_inverse=True)
+    distinct, member = np.unique(content_uniforms(X, seed), return_inverse=True)
     waiting = -np.log(distinct) / np.bincount(member, weights=weight)
     number = np.empty(len(distinct), dtype=np.intp)
     number[np.argsort(waiting, kind="stable")] = np.arange(len(distinct))

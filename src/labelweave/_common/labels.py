@@ -1,4 +1,4 @@
-"""The targets of users as (n, L) label matrices of 0/1, and back."""
+"""Convert users' targets to (n, L) label matrices of 0/1, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LabelEncoding:
     """How label vectors of 0/1 encode the target y.
 
     The `classes` are the two values of a one-dimensional target, or the values 0 and 1 of each
-    label, (L, 2); the `names` are those of the labels, if y has any.
+    label, (L, 2); `names` holds the label names, if y has any.
     """
 
     classes: NDArray[Any]
@@ -37,7 +37,7 @@ class LabelEncoding:
                 raise ValueError(
                     "a one-dimensional y has no class for labels that stay open: use decide"
                 )
-            # A target with a single class is always predicted.
+            # If there is a single class, it is always predicted.
             return np.asarray(self.classes[np.minimum(labels[:, 0], len(self.classes) - 1)])
         return labels.astype(np.int64)
 
@@ -83,7 +83,7 @@ def read_labels(y: Any, n_rows: int) -> tuple[Labels, LabelEncoding]:
 
 
 def _binary(values: NDArray[Any], numeric: bool, names: tuple[str, ...] | None) -> Labels:
-    """Return 0/1 values as int8, without a copy if they are."""
+    """Return 0/1 values as int8, without a copy if they are int8 already."""
     if not are_binary(values):
         wrong = (values != 0) & (values != 1) if numeric else ~_is_binary(values)
         if wrong.any():

@@ -21,7 +21,7 @@ from labelweave._core import native
 BLOCK_ENTRIES = 2**18
 
 
-def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
+def entry_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
     """Yield slices of the rows of a CSR matrix, and of their entries in ``X.data``, in blocks."""
     first, n_rows = 0, X.shape[0]
     while first < n_rows:
@@ -35,7 +35,7 @@ def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
 
 def column_counts(X: Any) -> Counts:
     counts = np.zeros(X.shape[1], dtype=np.int64)
-    # Each block costs as much as there are columns, hence long blocks if there are many.
+    # The cost of a block grows with the columns, so blocks are long if there are many columns.
     step = max(BLOCK_ENTRIES, X.shape[1])
     for begin in range(0, len(X.indices), step):
         counts += np.bincount(X.indices[begin : begin + step], minlength=X.shape[1])
@@ -44,7 +44,7 @@ def column_counts(X: Any) -> Counts:
 
 def column_sums(X: Any, weight: Floats) -> Floats:
     sums = np.zeros(X.shape[1])
-    for rows, entries in row_blocks(X):
+    for rows, entries in entry_blocks(X):
         lengths = np.diff(X.indptr[rows.start : rows.stop + 1])
         np.add.at(sums, X.indices[entries], X.data[entries] * np.repeat(weight[rows], lengths))
     return sums
@@ -69,7 +69,7 @@ def check_csr(X: Any) -> None:
 
 def rows_in_order(X: Any) -> bool:
     """Whether every row of a CSR matrix holds each column at most once, in ascending order."""
-    for rows, entries in row_blocks(X):
+    for rows, entries in entry_blocks(X):
         indices, starts = X.indices[entries], X.indptr[rows.start : rows.stop] - entries.start
         rises = np.ones(len(indices) + 1, dtype=np.bool_)
         rises[1:-1] = indices[1:] > indices[:-1]
@@ -123,7 +123,7 @@ def validated_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 def first_too_large(X: Any) -> tuple[int, int] | None:
     """Return the row and column of the first value beyond `LARGEST_FEATURE`; None if all fit."""
     values = X if isinstance(X, np.ndarray) else X.data
-    # These reductions take no memory, and pass over missing values.
+    # These reductions allocate no memory and ignore missing values.
     if not values.size or (
         np.fmax.reduce(values, axis=None) <= LARGEST_FEATURE
         and np.fmin.reduce(values, axis=None) >= -LARGEST_FEATURE
@@ -142,7 +142,7 @@ def require_distinct_names(X: Any) -> None:
 
 
 def canonical_csr(X: Any) -> Any:
-    """Return X as float64 CSR whose rows hold each column once, in order: for the same bits."""
+    """Return X as float64 CSR whose rows hold each column once, in ascending order."""
     X = X.tocsr().astype(np.float64, copy=False)
     if not X.has_canonical_format:
         X = X.copy()  # the caller's matrix stays as it is
@@ -184,7 +184,7 @@ def total_variance(X: Any, weight: Floats) -> float:
             squares = np.einsum("nd,nd,n->", X, X, weight)
         else:
             squares = 0.0
-            for rows, entries in row_blocks(X):
+            for rows, entries in entry_blocks(X):
                 sizes = np.diff(X.indptr[rows.start : rows.stop + 1])
                 squares += np.square(X.data[entries]) @ np.repeat(weight[rows], sizes)
         return float(squares / total - means @ means)

@@ -18,8 +18,8 @@ from labelweave._common.arrays import Floats
 class Inside:
     """The estimator at the end of a model, and the rows X as it sees them, if any were given.
 
-    People are `shown` the rows before transformers that change each feature by itself. The `names`
-    are those of the columns of both.
+    For people, `shown` holds the rows before any transformers that change each feature by itself.
+    Both have the column names `names`.
     """
 
     model: Any
@@ -60,7 +60,7 @@ def _further(at: Inside, delegates: bool) -> Inside | None:
         return _delegated(at) if delegates and hasattr(model, "_delegate") else None
     if hasattr(model, "best_estimator_"):
         return replace(at, model=model.best_estimator_)
-    # Searches, also those of other libraries, can be told not to refit.
+    # Searches of all libraries have the parameter `refit`.
     if hasattr(model, "estimator") and hasattr(model, "refit"):
         return replace(at, model=model.estimator)
     return None
@@ -96,7 +96,7 @@ def _delegated(at: Inside) -> Inside | None:
 def last(model: Any) -> Any:
     """Return the classifier at the end of pipelines and fitted searches, to set its parameters.
 
-    Unlike `inside` it stops at frozen models, which others share, and at searches to be fitted.
+    Unlike `inside` it stops at frozen models, which others share, and at unfitted searches.
     """
     if isinstance(model, Pipeline):
         return last(model.steps[-1][1])

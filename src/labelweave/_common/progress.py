@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import IO, Any, TypeAlias
 
-# Seconds. Shorter work is not worth showing.
+# Shorter work, in seconds, is not worth showing.
 _WORTH_SHOWING = 1.0
 _BETWEEN_LINES = 60.0
 
@@ -51,7 +51,7 @@ def watching(show: Watcher) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-    """Announce a part of long work; yield a function to call, maybe with a note, at each step."""
+    """Announce a part of long work; yield a function to call at each step, perhaps with a note."""
     show = _watcher.get()
     if show is None:
         yield lambda note="": None
@@ -74,7 +74,7 @@ def stage(name: str, total: int | None = None) -> Iterator[Callable[..., None]]:
 
 
 def steps(name: str, things: list[Any]) -> Iterator[Any]:
-    """Yield the things of a list, each of which is a step of a stage."""
+    """Yield the items of a list, each of which is one step of a stage."""
     with stage(name, len(things)) as advance:
         for thing in things:
             yield thing
@@ -107,7 +107,7 @@ def progress_shown(
 
 
 class _Lines:
-    """Lines for a log, about the outermost stage."""
+    """Log lines about the outermost stage."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file, self._twentieth, self._printed_at = file, 0, time.monotonic()
@@ -163,7 +163,7 @@ class _Bars:
             progress.TextColumn("{task.fields[left]}"),
         )
         with self._lock:
-            if self._closed:  # between the timer and here
+            if self._closed:  # the work ended after the timer had fired
                 return
             self._progress = progress.Progress(
                 *columns,

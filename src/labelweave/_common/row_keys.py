@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
-from labelweave._common.matrices import row_blocks
+from labelweave._common.matrices import entry_blocks
 
 
 def data_digest(X: Any, Y: Any) -> str:
@@ -30,7 +30,7 @@ def data_digest(X: Any, Y: Any) -> str:
 
 
 def _parts(values: Any) -> list[Any]:
-    """Return arrays of numbers or characters that say all there is in the values."""
+    """Return arrays of numbers or characters that hold the whole content of the values."""
     if sparse.issparse(values):
         rows = sparse.csr_array(cast(Any, values))
         return [rows.data, rows.indices, rows.indptr]
@@ -64,7 +64,7 @@ def row_keys(X: Any) -> Indices:
                 keys[first : first + _BLOCK] = words.sum(axis=1)
         else:
             keys = np.empty(X.shape[0], dtype=np.uint64)
-            for rows, entries in row_blocks(X):
+            for rows, entries in entry_blocks(X):
                 values, starts = X.data[entries], X.indptr[rows.start : rows.stop + 1]
                 terms = np.where(values != 0, _mixed(values, X.indices[entries]), np.uint64(0))
                 sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
@@ -76,7 +76,7 @@ def row_keys(X: Any) -> Indices:
 def distinct_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Positions, Floats]:
     """Return a position of each distinct row of positive weight, and the weight of its copies.
 
-    Rows are equal if features and labels are. They come in an order by content, and weights are
+    Rows are equal if features and labels are. They are ordered by content, and weights are
     summed in increasing order, so the result is the same data whether rows are repeated or
     weighted, in any order.
     """
@@ -97,7 +97,7 @@ def distinct_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Positions, Fl
 def merge_equal_rows(X: Any, labels: Labels, weight: Floats) -> tuple[Any, Labels, Floats]:
     """Return the distinct rows in a canonical order, with the sums of their weights.
 
-    Solvers that stop before the optimum stop elsewhere if rows are repeated or in another order.
+    Solvers that stop before the optimum would stop elsewhere if rows were repeated or permuted.
     """
     rows, total = distinct_rows(X, labels, weight)
     return X[rows], labels[rows], total
@@ -110,7 +110,7 @@ def _are_equal(X: Any, some: Positions, others: Positions) -> Mask:
 
 
 def keys_in_blocks(rows: Any) -> Words:
-    """Return the keys of rows of any type; only a part of them is copied at a time."""
+    """Return the keys of rows of any type; only a block of them is copied at a time."""
     parts = [
         row_keys(rows[first : first + _COPIED].astype(np.float64))
         for first in range(0, rows.shape[0], _COPIED)

@@ -17,7 +17,7 @@ _PATTERN = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Specification:
-    """A name with options, and arguments without a name before them: ``PrecisionAtK(3)``."""
+    """A name with options and positional arguments, such as ``PrecisionAtK(3)``."""
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)

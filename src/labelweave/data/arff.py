@@ -61,8 +61,8 @@ def read_label_names(path: FilePath) -> list[str]:
 def find_label_file(path: FilePath) -> Path | None:
     """Return the XML file that belongs to an ARFF file, if there is one next to it.
 
-    ``scene-train.arff.xz`` matches ``scene-train.xml`` or else ``scene.xml``: the longest name that
-    is a prefix of the file's own.
+    The longest name that is a prefix of the file's name wins: ``scene-train.arff.xz`` matches
+    ``scene-train.xml``, or else ``scene.xml``.
     """
     path = Path(path)
     stem = dataset_name(path)
@@ -148,7 +148,6 @@ class _Rows:
     limits: Limits
 
     def read(self) -> tuple[Features, NDArray[Any]]:
-        """Return features and labels."""
         n_lines = self.text.count(b"\n", self.header.offset) + 1
         self.limits.check_matrix(n_lines, len(self.label_columns), "rows × labels", self.source)
         is_label = set(self.label_columns)

@@ -1,4 +1,4 @@
-"""Parse rows of ARFF files with text, dates or missing values, unlike the compiled reader."""
+"""Parse ARFF rows with text, dates or missing values, which the compiled reader cannot read."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def read_rows(
 
 @dataclass(frozen=True)
 class _Columns:
-    """The attributes, the reader of each, its value in sparse rows that omit it, and the labels."""
+    """The attributes, their readers, the values that sparse rows omit, and the label columns."""
 
     attributes: Sequence[Attribute]
     readers: Sequence[Reader]
@@ -93,8 +93,6 @@ class _Columns:
 
 
 class _Row:
-    """One row, with a cursor."""
-
     def __init__(self, text: str, number: int, source: str, columns: _Columns) -> None:
         self.text, self.number, self.source, self.columns = text, number, source, columns
         self.at = 0

@@ -16,7 +16,7 @@ class CatalogueEntry:
 
     ``files`` are relative to the data folder, where they may be compressed (.xz, .gz, .bz2); their
     rows are concatenated. ``found_in`` says where the data is on this machine
-    (``"LABELWEAVE_DATA"``, ``"bundled"`` or ``"cache"``); None if it would be downloaded.
+    (``"LABELWEAVE_DATA"``, ``"bundled"`` or ``"cache"``); None if it must be downloaded.
     """
 
     name: str
@@ -61,7 +61,6 @@ ENTRIES = tuple(map(_entry, csv.DictReader(_TABLE.read_text("utf-8").splitlines(
 
 
 def is_in_catalogue(name: str) -> bool:
-    """Whether the catalogue has an entry with this name."""
     return any(entry.name == name.lower() for entry in ENTRIES)
 
 

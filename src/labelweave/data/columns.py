@@ -41,7 +41,7 @@ def parse_number(value: Any) -> float | None:
 
 
 def parse_numbers(values: Sequence[Any]) -> list[float] | None:
-    """Return the numbers that distinct values spell, words such as no and yes included, or None."""
+    """Return the numbers that distinct values, including words such as no, spell, or else None."""
     numbers = [parse_number(value) for value in values]
     words = [_WORDS.get(str(value).strip().lower()) for value in values] if None in numbers else []
     known = [number for number in words or numbers if number is not None]
@@ -62,10 +62,11 @@ def feature_column(column: pd.Series, name: str, source: str, nominal: bool = Fa
         since = pd.to_datetime(column, utc=True) - pd.Timestamp(0, tz="UTC")
         numbers = (since / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
     else:
-        if _is_categories_of_text(column):
+        is_nominal = column.dtype == "category"
+        if is_nominal and all(isinstance(level, str) for level in column.cat.categories):
             return column.rename(name)
         codes, levels = _levels(column, name, source)
-        known = None if nominal or column.dtype == "category" else parse_numbers(levels)
+        known = None if nominal or is_nominal else parse_numbers(levels)
         if known is None:
             text = np.array([*(_text(level) for level in levels), None], dtype=object)
             return pd.Series(pd.Categorical(text[codes]), index=column.index, name=name)
@@ -80,7 +81,7 @@ def feature_column(column: pd.Series, name: str, source: str, nominal: bool = Fa
 
 
 def label_column(column: pd.Series, name: str, source: str) -> Indicators:
-    """Return a column of labels as 0 and 1; it may also say yes and no, or true and false."""
+    """Return a label column as 0 and 1; its values may also be yes and no, or true and false."""
     codes, levels = _levels(column, name, source)
     numbers = [(parse_numbers([level]) or [math.nan])[0] for level in levels]
     wrong = [code for code, number in enumerate(numbers) if number not in (0.0, 1.0)]
@@ -99,11 +100,6 @@ def label_column(column: pd.Series, name: str, source: str) -> Indicators:
             "drop such rows or this label first"
         )
     return np.array([*numbers, 0.0])[codes].astype(np.int64)
-
-
-def _is_categories_of_text(column: pd.Series) -> bool:
-    is_nominal = column.dtype == "category"
-    return is_nominal and all(isinstance(level, str) for level in column.cat.categories)
 
 
 def _holds_dates(column: pd.Series) -> bool:
@@ -164,7 +160,7 @@ def _chosen(labels: LabelSpec, columns: Sequence[str], source: str) -> list[int]
 def require_columns(
     names: Iterable[str], columns: Sequence[str], source: str, purpose: str
 ) -> None:
-    """Raise ValueError, with a hint, for the first name that is no column."""
+    """Raise ValueError, with a hint, for the first name that is not a column."""
     known = set(columns)
     for name in names:
         if name not in known:

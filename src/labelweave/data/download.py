@@ -33,7 +33,9 @@ def download(entry: CatalogueEntry) -> Dataset:
     """
     _require_answer()
     refused = []
-    for wanted in _candidates(entry):
+    # First by identifier; if that belongs to another data set, by name: OpenML has the multi-label
+    # form of data sets that also exist in other forms as version 4.
+    for wanted in ({"data_id": entry.openml_id}, {"name": entry.name, "version": 4}):
         try:
             bunch = _fetch(wanted)
         except ValueError as error:  # no such data set
@@ -47,11 +49,10 @@ def download(entry: CatalogueEntry) -> Dataset:
 
 
 def _require_answer() -> None:
-    """Raise ``OSError`` unless OpenML answers anything within a few seconds.
+    """Raise ``OSError`` unless OpenML answers within a few seconds.
 
-    scikit-learn waits for a connection as long as the system does: minutes behind a firewall that
-    drops packets. A name that is being looked up knows no timeout at all, hence a thread, which is
-    left behind.
+    scikit-learn waits as long as the system does: for minutes behind a firewall that drops packets.
+    The lookup of a host name has no timeout at all, so it runs in a thread that may be abandoned.
     """
     failures: list[OSError] = []
 
@@ -72,16 +73,10 @@ def _require_answer() -> None:
         raise failures[0]
 
 
-def _candidates(entry: CatalogueEntry) -> list[dict[str, Any]]:
-    # First by identifier; if that belongs to another data set, by name: OpenML has the multi-label
-    # form of data sets that also exist in other forms as version 4.
-    return [{"data_id": entry.openml_id}, {"name": entry.name, "version": 4}]
-
-
 def _fetch(wanted: dict[str, Any]) -> Any:
     from sklearn.datasets import fetch_openml
 
-    # It warns about retries and about versions; neither helps someone who asked for a name.
+    # scikit-learn warns about retries and versions; neither helps a user who gave a name.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return fetch_openml(

@@ -1,7 +1,7 @@
 """Plain and compressed files, and limits on the memory that reading them takes.
 
 A few bytes can declare a huge matrix, or expand to gigabytes. The limits make a corrupt or hostile
-file harmless: it is refused before the memory is taken.
+file harmless: it is rejected before the memory is allocated.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _HOW_TO_RAISE = "max_memory='16GB', --max-memory on the command line"
 class Limits:
     """Limits on memory in bytes, and on the numbers of features and labels that a text declares.
 
-    The limit on labels is smaller because a model takes kilobytes for a label: its name, its counts
-    and the weights of all features.
+    The limit on labels is smaller because a model needs kilobytes for each label: its name, its
+    counts and the weights of all features.
     """
 
     memory: int = 2**31
@@ -44,7 +44,7 @@ class Limits:
         max_features: int | None = None,
         max_labels: int | None = None,
     ) -> Limits:
-        """Return the limits that users name, with the defaults for those that are None."""
+        """Return the limits that the user gives, with defaults in place of None."""
         if isinstance(max_memory, str):
             max_memory = parse_size(max_memory)
         given = {"memory": max_memory, "features": max_features, "labels": max_labels}
@@ -80,7 +80,7 @@ class Limits:
     def check_count(
         self, count: int, what: Literal["features", "labels"], n_bytes: int, source: str
     ) -> None:
-        """Raise ValueError for too many features or labels, unless the file can name them all."""
+        """Raise ValueError for too many features or labels, unless the file has room for all."""
         most = getattr(self, what)
         if count > max(most, n_bytes):
             raise ValueError(
@@ -170,7 +170,6 @@ def uncompressed_name(path: FilePath) -> str:
 
 
 def dataset_name(path: FilePath) -> str:
-    """Return the name of the data set in a file."""
     name = uncompressed_name(path)
     for ending in (".xmc.txt", Path(name).suffix):
         if ending and name.lower().endswith(ending.lower()) and name.lower() != ending.lower():

@@ -1,4 +1,4 @@
-"""Data sets in folders of arrays: written piece by piece, read where they lie, however large.
+"""Data sets of any size in folders of arrays, written piece by piece and memory-mapped to read.
 
 A folder holds X as ``data.npy``, ``indices.npy`` and ``indptr.npy`` (CSR) or as ``X.npy`` (dense),
 the labels as ``Y.npy``, and ``header.json``, which is written last: a folder without it is
@@ -26,7 +26,7 @@ from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.files import remove, replacing
-from labelweave._common.matrices import canonical_csr, check_csr, row_blocks, rows_in_order
+from labelweave._common.matrices import canonical_csr, check_csr, entry_blocks, rows_in_order
 from labelweave.data.dataset import Dataset, check_finite
 from labelweave.data.files import FilePath, Limits, dataset_name, display_path, format_size
 from labelweave.data.numbered_names import NumberedNames
@@ -42,7 +42,6 @@ class _GrowingArray:
         self._write_header()
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Write more rows."""
         self._file.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
         self.n_rows += len(rows)
 
@@ -52,7 +51,7 @@ class _GrowingArray:
         self._write_header()
 
     def _write_header(self) -> None:
-        # NumPy leaves room for the length to grow: the header has the same size however long it is.
+        # NumPy leaves room for a larger number of rows, so the size of the header does not change.
         npy.write_array_header_1_0(
             self._file,
             {
@@ -77,7 +76,7 @@ def _growing_array(
 HEADER = "header.json"
 _FORMAT, _LAYOUT = "labelweave data set", 2
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,18})")
-# More entries than this need 64-bit row starts; SciPy would widen the column indices with them.
+# More entries than this need 64-bit row starts; SciPy would then widen the column indices.
 _MOST_SMALL = np.iinfo(np.int32).max
 
 
@@ -85,7 +84,7 @@ _MOST_SMALL = np.iinfo(np.int32).max
 class Header:
     """The content of ``header.json``: `n_entries` is None if X is dense.
 
-    A string in place of names is the first of numbered ones, such as ``x1``.
+    A string in place of a list of names is the first of numbered names, such as ``x1``.
     """
 
     name: str
@@ -98,12 +97,10 @@ class Header:
     n_train_rows: int | None = None
 
     def to_json(self) -> str:
-        """Return the text of the file."""
         return json.dumps({"format": _FORMAT, "layout": _LAYOUT, **asdict(self)}, indent=1) + "\n"
 
     @classmethod
     def read(cls, path: Path) -> Header:
-        """Read the file and check its content."""
         source = display_path(path)
         try:
             fields = json.loads(path.read_text(encoding="utf-8"))
@@ -183,7 +180,7 @@ def _open(
     if not path.is_file():
         raise ValueError(f"{source}: this file of the data set is missing")
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = npy.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(f"{source}: damaged: {error}") from error
     if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
@@ -219,7 +216,7 @@ def _names(stored: str | list[str], count: int) -> Sequence[str]:
     return NumberedNames(found[1], count, int(found[2])) if found else stored
 
 
-# Lines of text, and numbers of a dense matrix, that are in memory at a time.
+# The numbers of text lines and of dense entries that are in memory at a time.
 _LINES = 10_000
 _NUMBERS = 2**22
 # The arrays of data sets of any kind.
@@ -250,14 +247,14 @@ def write_mapped(
         another. Headers of XMC files must agree in the numbers of features and labels. The labels
         of svmlight files are those that occur in any of them, in ascending order.
     folder : path
-        The folder, which is made if need be. A data set that is already there is replaced at the
-        end; it stays if there is an error before, and other files always stay.
+        The folder, created if it does not exist. A data set that is already there is replaced at
+        the end, and so survives earlier errors; other files are left alone.
     zero_based : bool, default=False
         Whether the feature indices of svmlight text start at 0.
     name : str, optional
         Name of the data set; by default the name of the source.
     max_features, max_labels : int, default=2^24, 2^17
-        Largest numbers of features and labels that a short text may declare.
+        As in `load`.
 
     Returns
     -------
@@ -291,7 +288,7 @@ def write_mapped(
                 RowStream, zero_based=zero_based, max_features=max_features, max_labels=max_labels
             )
             header = _write_text(files, text, folder, open_array)
-        # From here on, and until the new header is there, the folder is no data set.
+        # From here until the new header is written, the folder is not a data set.
         remove(folder / HEADER)
     for array in set(_ARRAYS) - written:
         remove(folder / f"{array}.npy")
@@ -304,7 +301,7 @@ def write_mapped(
 
 @contextmanager
 def _made(folder: Path) -> Iterator[None]:
-    """Make a folder if need be, and remove a new one after an error if it is empty."""
+    """Create a missing folder; after an error, remove it if it is new and empty."""
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -325,7 +322,7 @@ def _write_dataset(data: Dataset, open_array: _Open) -> Header:
     X: Any = data.X
     if data.is_sparse:
         rows = _CsrRows(open_array)
-        for block, entries in row_blocks(X):
+        for block, entries in entry_blocks(X):
             rows.add(
                 X.data[entries], X.indices[entries], np.diff(X.indptr[block.start : block.stop + 1])
             )
@@ -357,8 +354,6 @@ def _rows_at_a_time(n_columns: int) -> int:
 
 
 class _CsrRows:
-    """The parts of a CSR matrix, to which rows are appended."""
-
     def __init__(self, open_array: _Open) -> None:
         self.n_entries = 0
         self._data, self._indices = open_array("data", np.float64), open_array("indices", np.int32)
@@ -373,10 +368,7 @@ class _CsrRows:
 
 
 def _write_text(
-    files: list[FilePath],
-    read: Callable[[FilePath], RowStream],
-    folder: Path,
-    open_array: _Open,
+    files: list[FilePath], read: Callable[[FilePath], RowStream], folder: Path, open_array: _Open
 ) -> Header:
     if not files:
         raise ValueError("there is no file to read")
@@ -423,7 +415,7 @@ def _disagreement(
 
 
 class _LabelLists:
-    """The label numbers of rows, kept in files until all numbers that occur are known."""
+    """The label numbers of the rows, kept in files until all occurring numbers are known."""
 
     def __init__(self, numbers: IO[bytes], lengths: IO[bytes]) -> None:
         self._numbers, self._lengths = numbers, lengths

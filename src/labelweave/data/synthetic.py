@@ -169,14 +169,10 @@ def _random_mixture(rng: np.random.Generator, n_components: int, *tree: Any) -> 
 
 
 def _linear_chain(
-    rng: np.random.Generator,
-    n_features: int,
-    signal: float,
-    effects: Floats,
-    order: Indices,
+    rng: np.random.Generator, n_features: int, signal: float, effects: Floats, order: Indices
 ) -> _LinearChain:
     n_labels = len(order)
     weights = rng.normal(scale=signal / np.sqrt(n_features), size=(n_labels, n_features))
-    # Centred: a label whose parents are positive half of the time has log-odds around zero.
+    # The log-odds of a label are around zero if its parents are positive half of the time.
     bias = rng.normal(scale=0.5, size=n_labels) - effects.sum(axis=1) / 2
     return _LinearChain(weights, bias, effects, order)

@@ -92,7 +92,7 @@ def _csv_table(
     text, source = read_text(path, limits), display_path(path)
     separator = "\t" if uncompressed_name(path).lower().endswith(".tsv") else ","
     names = _column_names(text, separator, header, source)
-    n_lines = _count_lines(text)
+    n_lines = text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
     if n_lines * len(names) > len(text):  # values missing at the end of rows take no space in it
         limits.check_matrix(n_lines, len(names), "lines × columns", source)
     troubles = (
@@ -121,11 +121,6 @@ def _csv_table(
     return table
 
 
-def _count_lines(text: bytes) -> int:
-    r"""Return the number of line ends, which are \n, \r or \r\n."""
-    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
-
-
 def _rows(text: bytes, separator: str) -> Any:
     """Return csv's reader of the rows, whose `line_num` is the last line that was read."""
     lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
@@ -144,7 +139,7 @@ def _check_lengths(text: bytes, separator: str, n_columns: int, source: str) -> 
 
 
 def _check_separator(text: bytes, separator: str, source: str) -> None:
-    """Raise ValueError if the first two lines have one value, and several by another separator."""
+    """Raise ValueError if the first two lines have several values only by another separator."""
     for other, advice in _OTHERS.items():
         if other == separator:
             continue
@@ -192,7 +187,7 @@ _NO_NAMES = (
 
 
 def _looks_like_a_row(names: Sequence[str]) -> bool:
-    """Whether all are numbers, other than the column numbers that pandas writes as names."""
+    """Whether all names are numbers, but not the column numbers that pandas writes as names."""
     counts = ([str(k + start) for k in range(len(names))] for start in (0, 1))
     return all(parse_number(name) is not None for name in names) and list(names) not in counts
 
@@ -210,7 +205,7 @@ def _parquet_table(path: FilePath, limits: Limits) -> pd.DataFrame:
         content = io.BytesIO(read_bytes(path, limits))
         schema = parquet.read_schema(content)
         texts = [field.name for field in schema if _is_text(field.type)]
-        # Values that are repeated take no space in the file.
+        # Repeated values take no space in the file.
         file = parquet.ParquetFile(content, read_dictionary=texts)
         size = file.metadata.num_rows, file.metadata.num_columns
         limits.check_matrix(*size, "rows × columns", source)
@@ -232,7 +227,7 @@ def _is_text(arrow_type: Any) -> bool:
 
 
 def _text_bytes(table: Any, name: str) -> int:
-    """Return how many bytes a column of texts takes where each row has its own copy."""
+    """Return the bytes that a column of texts takes if each row has its own copy."""
     from pyarrow import compute
 
     chunks = table.column(name).chunks

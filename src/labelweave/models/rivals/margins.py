@@ -164,7 +164,7 @@ def hold_out(
     if not held_out.folds:
         return None
     if len(held_out.folds) == 1:
-        raise ValueError("cv must have at least two splits: thresholds of one are tuned on the others")
+        raise ValueError("cv must have at least two splits: thresholds of one are tuned on others")
     order = np.argsort(held_out.rows, kind="stable")
     found = held_out.rows[order]
     number = np.concatenate(
