@@ -1,7 +1,7 @@
-"""The same work on the workers of a dask cluster.
+"""Fitting and prediction on the workers of a dask cluster.
 
-Needs ``pip install 'labelweave[dask]'``. `connect` names a cluster; `fit` fits the labels of a
-model there.
+The module needs ``pip install 'labelweave[dask]'``. `connect` names a cluster; `fit` fits a model
+there.
 """
 
 try:

@@ -32,10 +32,10 @@ class WorkerMismatchError(RuntimeError):
 
 
 class DaskEngine:
-    """The workers of a dask cluster as an engine; the client is not closed by it.
+    """An engine that runs calls on the workers of a dask cluster; it does not close the client.
 
-    The scheduler keeps all it needs to compute shared values and calls again: a lost worker costs
-    its own calls only.
+    The scheduler keeps everything that it needs to repeat a call or to compute a shared value
+    again, so that a lost worker costs only its own calls.
     """
 
     def __init__(self, client: Client) -> None:
@@ -49,7 +49,7 @@ class DaskEngine:
         return max(1, int(sum(self.client.nthreads().values())))
 
     def share(self, value: Any) -> Future[Any]:
-        """Return a future of the value, which any worker can get again."""
+        """Return a future of the value, which any worker can get even after another one died."""
         # Scattered data would be lost with the worker that holds them; a task is computed again.
         return self._submit(_same, value, pure=True)
 
@@ -60,7 +60,7 @@ class DaskEngine:
                 suspects.append(number)
             else:
                 yield number, result
-        # Dask suspects all calls that wait on a worker that dies: run alone, the innocent succeed.
+        # Dask blames every call that waited on a worker that died: run alone, the innocent succeed.
         for suspect in suspects:
             for number, result in self._run_together(calls, [suspect]):
                 if isinstance(result, KilledWorker):
@@ -108,7 +108,7 @@ class DaskEngine:
             return Lost.by(name, error)
 
     def _check_workers(self) -> None:
-        """Compare the versions of all workers; those that join later are checked as they work."""
+        """Compare the versions of all workers; later ones are checked with every call."""
         found = self.client.run(version, "labelweave", on_error="return")
         for worker, answer in found.items():
             if isinstance(answer, PackageNotFoundError):
@@ -153,8 +153,8 @@ def check_versions(ours: Mapping[str, str], theirs: Mapping[str, str], worker: s
     )
 
 
-# Seconds until a scheduler has to answer, and until its first worker has to be there: it may have
-# to start an interpreter on a busy machine first.
+# Seconds within which a scheduler must answer, and within which its first worker must appear: a
+# worker may first have to start an interpreter on a busy machine.
 _PATIENCE, _FIRST_WORKER = 30, 120
 # Dask makes workers return freed memory at once, and so glibc maps every larger array anew: online
 # learning took twice as long. Arrays up to this size come from the heap.
@@ -171,8 +171,8 @@ def connect(cluster: str) -> Iterator[DaskEngine]:
     cluster : str
         ``"local"`` starts one worker process per core on this machine, ``"local:4"`` four of them;
         ``"tcp://host:8786"`` (or ``tls://``) is the address of a scheduler; anything else is the
-        file that ``dask scheduler --scheduler-file`` wrote. Certificates for TLS are those of
-        dask's configuration.
+        file that ``dask scheduler --scheduler-file`` wrote. TLS certificates come from dask's
+        configuration.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def _local_cluster(number: str) -> Iterator[LocalCluster]:
     if number and not (number.isascii() and number.isdigit() and int(number) > 0):
         raise ValueError(f"local:{number} must name a number of workers, such as local:4")
     n_workers = int(number) if number else len(os.sched_getaffinity(0))
-    # One thread a worker: a call has its core to itself, as it has on this machine alone.
+    # One thread per worker: a call has a core to itself, as it has without a cluster.
     with (
         dask.config.set(_MALLOC),
         LocalCluster(

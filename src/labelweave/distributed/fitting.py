@@ -26,18 +26,18 @@ def fit(
     client: Client | Engine,
     sample_weight: ArrayLike | None = None,
 ) -> Model:
-    """Fit a model, its logistic regressions in blocks on the workers of a cluster.
+    """Fit a model on a cluster, whose workers fit blocks of its logistic regressions.
 
-    The conditionals of labels are fitted apart from each other, and so are the fits that choose
-    penalties, orders and structures. The model is the same, to the last bit, as ``model.fit(X, Y)``
-    gives here. X and Y are sent to each worker once; work of less than about a tenth of a second is
-    done here.
+    Workers fit the conditionals of different labels separately, and also the regressions that choose
+    penalties, orders and structures. The model equals the result of ``model.fit(X, Y)`` to the last
+    bit. X and Y are sent to each worker once; work of less than about a tenth of a second is done
+    in this process.
 
     Parameters
     ----------
     model : estimator
         Any model of labelweave, or a pipeline that ends in one. Classifiers given as its
-        `estimator` are fitted here: for these, use joblib's backend "dask".
+        `estimator` are fitted in this process: use joblib's backend "dask" for them.
     X : (n, D) array or sparse matrix
     Y : (n, L) array of 0/1
     client : distributed.Client or Engine
@@ -78,17 +78,17 @@ def fit_stream(
     options: Mapping[str, Any] | None = None,
     progress: Callable[[PartitionedLearner], None] | None = None,
 ) -> BayesianOnlineClassifier:
-    """Learn a Bayesian online classifier from partitions, each on a worker.
+    """Train a Bayesian online classifier on partitions of the rows, each on a worker.
 
     Every partition is learned from the same prior, and the evidence of the partitions is added up
-    in their order: the result is the same bits for any number of workers, and if workers die on the
-    way. In a further round each partition is learned again from the posterior of all the others,
-    and the posterior moves by the mean of the partitions' corrections.
+    in their order: the result is the same to the last bit for any number of workers, even if some
+    of them die. In a further round each partition is learned again from the posterior of all the
+    others, and the posterior moves by the mean of the partitions' corrections.
 
     Parameters
     ----------
     model : BayesianOnlineClassifier
-        Its `passes` do not matter here.
+        The classifier to train; its `passes` are ignored.
     partitions : sequence of path, pair of arrays or Future
         Files that the workers can open, as `RowStream` reads them; or (X, Y) in memory; or futures
         of such pairs. A worker holds one partition in memory at a time.
@@ -97,12 +97,12 @@ def fit_stream(
     rounds : int, default=1
         How often to learn from every partition.
     checkpoint : path, optional
-        A folder for the evidence of partitions: after a failure the same call goes on from it. It
-        is removed at the end.
+        A folder for the evidence of partitions, from which the same call resumes after a failure.
+        It is removed at the end.
     options : dict, optional
         How to read files: `zero_based`, `n_features`, `n_labels` and `skip_bad` of `RowStream`.
-        Unless `n_labels` is given or the text declares it, a label begins to exist in a partition
-        with its first row there.
+        Unless `n_labels` is given or the text declares it, a label enters a partition with the
+        first row that has it there.
     progress : callable, optional
         Called with the `PartitionedLearner` after every partition.
 

@@ -1,6 +1,6 @@
 """Bayesian online learning from partitions of the rows, each learned by a worker.
 
-The evidence of every partition is kept in a file, from which a run that was stopped goes on.
+The evidence of every partition is kept in a file, so that a run that was stopped can be resumed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class OtherRunError(ValueError):
 class PartitionFiles:
     """A folder with one file for each partition that was learned in a round.
 
-    The mapping `run` holds all that the results depend on, as JSON can hold it.
+    The mapping `run` holds everything that the results depend on, in a form that JSON can hold.
     """
 
     def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
@@ -80,14 +80,14 @@ class PartitionFiles:
         Checkpoint(facts, arrays).save(path)
 
     def load(self, round_number: int, n_partitions: int) -> Iterator[tuple[int, LearnedPartition]]:
-        """Return number and content of each partition that is kept of a round, in order."""
+        """Yield the number and content of each partition that is kept from a round, in order."""
         for number in range(n_partitions):
             path = self._path(round_number, number)
             if path.exists():
                 yield number, _read(path)
 
     def last_round(self) -> int:
-        """Return the last round of which anything is kept, 0 if there is none."""
+        """Return the last round of which a file is kept, 0 if there is none."""
         rounds = [path.name.removeprefix("round-") for path in self.folder.glob("round-*")]
         return max((int(number) for number in rounds if number.isdigit()), default=0)
 
@@ -118,15 +118,15 @@ def _read(path: Path) -> LearnedPartition:
         return LearnedPartition(site, quality, summary, RowSample(X, Y))
 
 
-# Rows of all partitions together by which the posterior is calibrated.
+# Number of rows, over all partitions, by which the posterior is calibrated.
 _SAMPLED = 4096
 
 
 class PartitionedLearner:
     """A Bayesian online learner whose rows come in partitions, learned by the workers of an engine.
 
-    The parameters are those of `fit_stream`, and some of `StreamLearner`: a worker predicts (only
-    in the first round, and if `score`) and learns from `batch_rows` rows at a time. The posterior
+    The parameters are as in `fit_stream` and `StreamLearner`. A worker learns from `batch_rows`
+    rows at a time; in the first round, if `score` is true, it predicts them before. The posterior
     is the `state`.
     """
 
@@ -231,7 +231,7 @@ class PartitionedLearner:
         self._add_up(number, learned)
 
     def _add_up(self, number: int, learned: LearnedPartition) -> None:
-        """Add sites to the posterior, each as soon as all before it have been added."""
+        """Add sites to the posterior, each as soon as all earlier ones have been added."""
         self._learned[number] = learned
         while self._n_added in self._learned:
             learned = self._learned[self._n_added]
@@ -309,12 +309,12 @@ class PartitionedLearner:
 
     @property
     def quality(self) -> PrequentialF1:
-        """The F1 of the predictions in partitions that each began from nothing."""
+        """The F1 of the first round's predictions, made from the prior in each partition."""
         return PrequentialF1.sum([(part.site.labels, part.quality) for part in self._in_order()])
 
 
 def _source(partition: Any) -> Any:
-    """Return a path as workers find it from any folder; anything else as it is."""
+    """Make a path absolute, so that workers find it from any folder; keep anything else."""
     if isinstance(partition, str | os.PathLike):
         return os.path.abspath(partition)
     return partition

@@ -1,10 +1,10 @@
 """Prediction on dask arrays and data frames: lazy, block by block, with rules for all rows.
 
-Inside, X is a dask array with one block for each chunk or partition (`RowBlocks`), whatever the
-user's blocks are: NumPy arrays, sparse matrices, pandas data frames. Rules for whole test sets take
-passes of their own over the blocks, as a graph: rules that go label by label see the scores of a
-group of labels together, counts of sampled labellings are added up, and a common threshold is found
-by a histogram of all scores and the scores of one of its bins.
+Internally X is a dask array with one block for each chunk or partition (`RowBlocks`); a block is a
+NumPy array, a sparse matrix or a pandas data frame. A rule for whole test sets makes passes of its
+own over the blocks, within the graph: rules that go label by label see the scores of a group of
+labels together, counts of sampled labellings are added up, and a common threshold is found by a
+histogram of all scores and the scores of one of its bins.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from labelweave.decision.rules import ScoredRows, ThresholdRule, nearest_cut
 from labelweave.models.base import Estimator
 
 Frame: TypeAlias = "pd.DataFrame | pd.Series[Any]"
-# Dask takes it for the result of a task that returns any object.
+# The meta-information by which dask lets a task return any object.
 _NO_OBJECTS = np.empty((0, 0), dtype=object)
-# As many summaries are merged at a time.
+# Number of summaries that are merged at a time.
 _ARITY = 8
-# The labels of a rule that has to see whole columns are taken in as many groups, at most.
+# Largest number of groups into which labels are divided for a rule that sees whole columns.
 _LABEL_GROUPS = 16
 # Scores with the same first bits (sign, exponent and 8 bits beyond) share a bin of a histogram.
 _BIN_BITS = 20
@@ -50,9 +50,9 @@ _BIN_BITS = 20
 def predict(model: Any, X: Any) -> Any:
     """Return the labels of the rows of a dask array or data frame, as ``model.predict`` would.
 
-    Nothing is computed before the result is. Decisions row by row take one pass over X. A rule for
-    whole test sets takes all rows of X as one test set: further passes, each of which reads X and
-    computes the scores again, find the thresholds of all rows, to the last bit.
+    The result is lazy. Decisions row by row take one pass over X. A rule for whole test sets takes
+    all rows of X as one test set: further passes, each of which reads X and computes the scores
+    again, find the same thresholds as for rows in memory, to the last bit.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def predict(model: Any, X: Any) -> Any:
         A model of this library, or a pipeline or search that ends in one. It is copied now and sent
         to each worker once.
     X : dask array or data frame
-        One chunk of columns; chunks may be sparse matrices and their numbers of rows unknown.
-        ``X.persist()`` keeps rows in memory that are expensive to read.
+        The columns are one chunk; a chunk of rows may be a sparse matrix and of unknown length.
+        ``X.persist()`` keeps rows in memory if reading them is expensive.
 
     Returns
     -------
@@ -78,8 +78,8 @@ def predict(model: Any, X: Any) -> Any:
     - "lcard": two passes; the second one brings together the scores that share their first 20
       bits with the threshold, and counts equal ones;
     - "cmn", "expected_f" and "expected_auc": one pass, after which the workers together hold the
-      scores of all rows, 8·n·L bytes; a sixteenth of the labels at a time is sorted on one
-      worker. No exact statistic is smaller; dask spills to disk what does not fit.
+        scores of all rows, 8·n·L bytes; one worker sorts the scores of a sixteenth of the labels at
+        a time. No smaller statistic is exact; dask spills to disk if memory is short.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def predict_proba(model: Any, X: Any) -> Any:
 
 
 def _checked(model: Any, X: Any) -> tuple[Estimator, RowBlocks]:
-    """Return the classifier at the end of a model, and the rows, checked before any work."""
+    """Check a model and X; return the classifier at the end of the model, and the rows."""
     classifier = inside(model).model
     if not isinstance(classifier, Estimator):
         raise TypeError(
@@ -163,13 +163,13 @@ def _other_names(found: list[Any], expected: list[Any]) -> str:
     if missing:
         return f"X has no column {missing[0]!r}, which the model was fitted with"
     return (
-        "the columns of X are not those that the model was fitted with, in this order: "
+        "the columns of X must be those that the model was fitted with, in the same order: "
         "pass X[list(model.feature_names_in_)]"
     )
 
 
 def _sent(model: Any) -> Delayed:
-    """Return one task that makes the model on a worker, a copy because it may go on learning."""
+    """Return a task that makes a copy of the model on a worker: the model may go on learning."""
     copied = pickle.dumps(model, protocol=5)
     return delayed(pickle.loads)(copied, dask_key_name=f"model-{tokenize(copied)}")
 
@@ -244,7 +244,7 @@ class RowBlocks:
         parts = X.to_delayed()
         name = f"frames-{tokenize(X)}"
         keys = {(name, number, 0): part.key for number, part in enumerate(parts)}
-        # All parts have one graph: that of the first is that of all.
+        # All partitions share one graph, so the graph of the first is enough.
         graph = HighLevelGraph.from_collections(name, keys, dependencies=parts[:1])
         chunks = ((np.nan,) * len(parts), (len(X.columns),))
         return cls(da.Array(graph, name, chunks, dtype=object), list(X.columns), X.divisions)
@@ -254,14 +254,14 @@ class RowBlocks:
         return int(self.blocks.numblocks[0])
 
     def after(self, step: Delayed) -> Self:
-        """Return the same rows, read again once a step is done.
+        """Return the same rows, which are read again after a step is done.
 
         Otherwise a pass that waits for a result of all rows would keep all of them in memory.
         """
         return replace(self, blocks=bind(self.blocks, step))
 
     def map_to_objects(self, function: Callable[..., Any], /, **arguments: Any) -> da.Array:
-        """Return the results of ``function(block, **arguments)``, whatever they are."""
+        """Return one result of ``function(block, **arguments)``, of any type, for each block."""
         chunks = ((1,) * self.n_blocks, (1,))
         return self.blocks.map_blocks(
             function, dtype=object, meta=_NO_OBJECTS, chunks=chunks, **arguments
@@ -318,7 +318,7 @@ def _frame(values: NDArray[Any], names: list[Any], index: Any) -> Frame:
 def thresholds_of_blocks(
     rule: ThresholdRule, rows: RowBlocks, model: Delayed, n_labels: int
 ) -> Delayed:
-    """Return the thresholds that an informed rule chooses for all rows, to the last bit."""
+    """Return the thresholds that an informed rule chooses for all rows, exact to the last bit."""
     inner = rule.rule if isinstance(rule, MajorityVote) else rule
     if "rows" not in inner.needs:
         return delayed(inner.thresholds(np.empty((0, n_labels))), traverse=False)
@@ -375,8 +375,8 @@ def _added(parts: Sequence[F1Statistics]) -> F1Statistics:
     return total
 
 
-# One threshold for all labels: a histogram tells its bin, and a second pass brings together the
-# scores of that bin and the nearest scores beyond it.
+# One threshold for all labels: a histogram finds its bin, and a second pass collects the scores in
+# that bin and the nearest scores beyond it.
 
 
 class Tally(NamedTuple):
@@ -424,7 +424,7 @@ def histogram(scores: Scores) -> Tally:
 
 
 def bin_of_rank(bins: Tally, share: float) -> int | None:
-    """Return the bin of the score below which this share of all scores begins; None if none."""
+    """Return the bin with the score above which this share of all scores lies; None if none."""
     n_scores = int(bins.counts.sum())
     if n_scores == 0:
         return None
@@ -434,13 +434,13 @@ def bin_of_rank(bins: Tally, share: float) -> int | None:
 
 
 def scores_near(scores: Scores, chosen: int | None) -> Tally:
-    """Return a tally of the scores in a bin and of the nearest beyond it, which count the rest."""
+    """Tally the scores in a bin; all scores on either side count as the nearest one beyond it."""
     values, counts = np.unique(check_scores(scores), return_counts=True)
     return folded(Tally(values, counts, isinstance(scores, Probabilities)), chosen)
 
 
 def folded(tally: Tally, chosen: int | None) -> Tally:
-    """Return the tally with the scores beyond the bin counted as the nearest of them."""
+    """Return the tally in which all scores on either side of the bin count as the nearest one."""
     if chosen is None:
         return tally
     first, end = np.searchsorted(bins_of(tally.values), [chosen, chosen + 1])
@@ -460,7 +460,7 @@ def common_threshold(tally: Tally, share: float, n_labels: int) -> Scores:
 
 
 def _merged(summaries: da.Array, merge: Callable[..., Any], *arguments: Delayed) -> Delayed:
-    """Merge the summaries by a tree: no worker ever has more than a few of them."""
+    """Merge the summaries along a tree: no worker holds more than a few of them at a time."""
     keys = list(flatten(summaries.__dask_keys__()))
     name = f"merge-{tokenize(summaries.name)}"
     others = [argument.key for argument in arguments]

@@ -1,11 +1,11 @@
 """The two bases of all estimators.
 
-`Estimator` holds scikit-learn's manners: parameters, validation, `fit`, `partial_fit`, tags.
+`Estimator` follows scikit-learn's conventions: parameters, validation, `fit`, `partial_fit`, tags.
 `MultiLabelClassifier` is the base of the estimators that learn P(y|x): a subclass returns it from
 ``_joint(X, rows)``, and predictions, marginals and decisions follow from it.
 
 The parameters of an estimator are the fields of a dataclass, so that a parameter that all
-estimators share is written once. They are keyword-only, but for the base classifier of an estimator
+estimators share is written once. They are keyword-only, except the base classifier of an estimator
 that has one.
 """
 
@@ -47,7 +47,7 @@ from labelweave.logistic.penalties import PenaltyChoice
 from labelweave.models.conditionals import LinearMembers
 from labelweave.models.cross_fitting import cross_fitted_scores
 
-# What `fit` learns beside the attributes that end in an underscore.
+# Attributes that `fit` learns although their names do not end in an underscore.
 _LEARNED = ("_encoding", "_rates", "_means", "_untuned_rule", "_is_fitted")
 
 
@@ -82,8 +82,8 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     """Base of all estimators, with or without probabilities.
 
     A subclass implements ``_fit(X, labels, sample_weight)`` and `predict`. ``_fit`` receives X
-    validated (float64 array or CSR) and the labels as an int8 array of 0/1. If it learns from
-    batches, too, it implements ``_begin`` and ``_learn_batch``, and its ``_check_can_stream``
+    validated (float64 array or CSR) and the labels as an int8 array of 0/1. A subclass that also
+    learns from batches implements ``_begin`` and ``_learn_batch``, and its ``_check_can_stream``
     allows `partial_fit`. If a method was published with settings other than the defaults,
     `presets` names them: ``TreeNetwork.preset("published")``.
 
@@ -91,8 +91,8 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     ----------
     n_jobs : int, optional
         Number of threads, or of processes for the classifiers of other libraries; -1 uses all
-        cores. Results depend neither on it nor on which rows are predicted together, up to the
-        rounding of those classifiers.
+        cores. Results depend neither on it nor on which rows are predicted together, except for
+        rounding in those classifiers.
     random_state : int, RandomState or None, default=None
         Seeds everything that is drawn (orders, folds, samples), and every unset `random_state` of
         a base classifier. None means 0: results are reproducible by default.
@@ -108,7 +108,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         The values of each label; the two classes if y is one-dimensional. For estimators with a
         ``decision_function``, the indices of the labels, (L,), as scikit-learn expects.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in scikit-learn.
     """
 
     n_jobs: int | None = None
@@ -118,7 +118,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     #: Named sets of parameters.
     presets: ClassVar[Presets] = NO_PRESETS
     preset = Preset()
-    #: Settings objects that parameters stand for when they are None.
+    #: Default settings objects of parameters that are None.
     _default_settings: ClassVar[Mapping[str, Any]] = {}
     #: Whether later batches may have more columns of X than earlier ones, on the right.
     _features_may_join: ClassVar[bool] = False
@@ -167,13 +167,13 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def _setting(self, name: str) -> Any:
-        """Return a parameter, or the settings object that it stands for when it is None."""
+        """Return a parameter, or its default settings object if it is None."""
         value = getattr(self, name, None)
         return self._default_settings.get(name) if value is None else value
 
     @available_if(_can_stream)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning, from rows in the order given; after `fit`, or from nothing.
+        """Continue learning, after `fit` or from nothing, from rows in the order given.
 
         Batches of any size give the same model as their rows one by one. The first batch fixes the
         parameters of the model. A batch that fails leaves the model as it was.
@@ -217,7 +217,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return None
 
     def scored(self, X: Any) -> ScoredRows:
-        """Return the scores of the rows of X, and draws, by which `threshold_rule` decides."""
+        """Return the scores, and draws, of the rows of X, by which `threshold_rule` decides."""
         raise NotImplementedError(f"{type(self).__name__} decides row by row")
 
     def predict_above(self, X: Any, thresholds: Scores) -> NDArray[Any]:
@@ -226,7 +226,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def label_encoding(self) -> LabelEncoding:
-        """How label vectors of 0/1 stand for the target that the model was fitted to."""
+        """The encoding of the fitted target as label vectors of 0/1."""
         return self._encoding
 
     @abstractmethod
@@ -238,10 +238,10 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         raise NotImplementedError
 
     def _learn_batch(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        """Learn from the validated rows of a batch, in turn.
+        """Learn from the validated rows of a batch, one after the other.
 
-        After a failure attributes are put back, but objects changed in place stay changed: the
-        whole batch has to be checked before.
+        A failure restores the attributes, but not objects that were changed in place: check the
+        whole batch first.
         """
         raise NotImplementedError
 
@@ -264,7 +264,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
             self.label_names_in_ = np.array(encoding.names, dtype=object)
 
     def _check_learned(self) -> None:
-        """Raise ValueError if attributes, read from a file, have sizes that `fit` never gives."""
+        """Raise ValueError if attributes that were read from a file have impossible sizes."""
         if not self.__sklearn_is_fitted__():
             return
         shown = type(self).__new__(type(self))
@@ -284,7 +284,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
     ) -> tuple[Any, Labels, Floats | None]:
         """Check the sample weights; return the rows of positive weight.
 
-        Splits given as `cv` count all rows: then those of weight zero stay, in no fold.
+        Splits given as `cv` count all rows: rows of weight zero then stay, but belong to no fold.
         """
         weight = checked_weight(X, sample_weight)
         if weight is None or has_splits(getattr(self, "cv", None)):
@@ -312,7 +312,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return hasattr(self, "_is_fitted")
 
     def _penalty(self, name: str, otherwise: str = "'cv'") -> float | str:
-        """Return a penalty: "cv" or a positive number; errors name what else it may be."""
+        """Return a penalty, "cv" or a positive number; an error also lists `otherwise`."""
         value = getattr(self, name)
         if isinstance(value, str) and value == "cv":
             return value
@@ -359,7 +359,7 @@ class Estimator(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     def _roll_back(self, before: dict[str, Any]) -> None:
-        """Return to the attributes from before a batch that failed or was interrupted."""
+        """Restore the attributes from before a batch that failed or was interrupted."""
         self.__dict__.clear()
         self.__dict__.update(before)
 
@@ -387,15 +387,15 @@ class MultiLabelClassifier(Estimator):
     A subclass implements ``_fit(X, labels, sample_weight)``, as `Estimator` describes, and
     ``_joint(X, rows)``, which receives validated rows.
 
-    If `decision` is tuned on held-out rows, such as "macro_f1" or "micro_f1", `fit` holds them out:
-    it fits the model five times more, each time to four fifths of the rows, with the penalties that
-    were chosen on all of them.
+    For a `decision` that is tuned on held-out rows, such as "macro_f1" or "micro_f1", `fit` also
+    fits the model to four fifths of the rows, five times, with the penalties that were chosen on
+    all rows.
 
     Parameters
     ----------
     decision : {"subset", "hamming", "f1", "macro_f1", ...} or callable, default="subset"
         The loss that `predict` minimises: "subset" gives the most probable label vector, "hamming"
-        each label by its marginal probability. Some models have another default.
+        decides each label by its marginal probability. Some models have another default.
     n_jobs, random_state, verbose : see `Estimator`
 
     Attributes set by `fit`
@@ -423,7 +423,7 @@ class MultiLabelClassifier(Estimator):
     def thresholds_(self) -> Floats:
         """The probability above which each label is predicted, (L,), if `decision` is tuned.
 
-        `predict` compares log-odds, which differ where probabilities are rounded to one number.
+        `predict` compares log-odds, which differ even if probabilities round to the same number.
         """
         if not hasattr(self, "rule_"):
             raise AttributeError("thresholds_ exist after fit with a decision such as 'macro_f1'")
@@ -431,7 +431,7 @@ class MultiLabelClassifier(Estimator):
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
-        """Parameters that only predictions depend on: models that differ in them share a fit.
+        """Parameters of predictions but not of the fit: models that differ in them share a fit.
 
         A decision that is tuned on held-out rows is not one of them.
         """
@@ -440,7 +440,7 @@ class MultiLabelClassifier(Estimator):
     def predict_joint(self, X: Any) -> JointDistribution:
         """Return the joint distributions of the labels, one per row of X.
 
-        Their decision "subset" looks for the mode as this estimator does.
+        Their decision "subset" searches for the mode in the same way as this estimator.
         """
         check_is_fitted(self)
         X = self._features(X, reset=False)
@@ -480,8 +480,8 @@ class MultiLabelClassifier(Estimator):
 
         Chains of more than 16 labels average conditional probabilities over 1000 weighted prefixes,
         with standard errors of some 10⁻⁴ to 10⁻³; `PairwiseCRF` takes annealed draws, with errors
-        of some 10⁻², on single rows more than 10⁻¹. ``predict_joint(X).estimate("marginals")`` has
-        the errors, and takes more ``samples``. The ``log_prob(Y)`` of chains is exact.
+        of some 10⁻², on single rows more than 10⁻¹. ``predict_joint(X).estimate("marginals")``
+        returns the errors and accepts more ``samples``. The ``log_prob(Y)`` of chains is exact.
         """
         marginals = self.predict_joint(X).marginals()
         return self._encoding.probabilities(marginals)
@@ -502,11 +502,11 @@ class MultiLabelClassifier(Estimator):
         """Return the joint distributions of validated rows."""
 
     def _linear_members(self, X: Any) -> LinearMembers | None:
-        """Return the linear conditionals of validated rows; None if there are others among them."""
+        """Return the linear conditionals of validated rows; None if some are not linear."""
         return None
 
     def _unexplained_because(self) -> str | None:
-        """Return why conditionals cannot be explained, if not for want of linear ones."""
+        """Return why predictions have no explanation, if not for nonlinear conditionals."""
         return None
 
     def _delegate(
@@ -514,7 +514,7 @@ class MultiLabelClassifier(Estimator):
     ) -> tuple[Any, Any, Sequence[str] | None] | None:
         """Return the model that predicts in place of this one, if there is one.
 
-        The rows X as that model sees them, and the names of their features, come with it.
+        The rows X and the names of their features are returned too, as that model sees them.
         """
         return None
 

@@ -81,7 +81,7 @@ def make_candidates(
         if not isinstance(last(estimator), MultiLabelClassifier):
             raise ValueError(
                 f"candidates must be estimators of P(y|x), such as ClassifierChain(); {name} "
-                "is none. JointClassifierCV makes one of any classifier"
+                "is not one. JointClassifierCV makes one of any classifier"
             )
         last(estimator).set_params(decision=decision)
         prepared = with_preprocessing(seeded_clone(estimator, seed), X)
@@ -107,9 +107,9 @@ def _named(candidate: Any) -> tuple[str, Any]:
     return pair[0], clone(pair[1])
 
 
-# Every model keeps this much, so that no row becomes impossible on the way.
+# Least weight of a model during the search, so that no row becomes impossible.
 _LEAST = 1e-12
-# Weights are rounded to this many decimals: the order of the rows must not matter.
+# Weights are rounded to this many decimals, so that the order of the rows does not matter.
 _DECIMALS = 6
 
 
@@ -180,8 +180,8 @@ class Trial:
 class Judgement(NamedTuple):
     """The score of a model on rows that it has not seen; higher ones are better.
 
-    `log_prob`, (m,), are the log-probabilities of the rows' labels, unless a metric is the score,
-    and `evidence`, (m, L), are the scores of the rows if a rule is to be tuned.
+    `log_prob`, (m,), holds the log-probabilities of the rows' labels unless the score is a metric;
+    `evidence`, (m, L), holds the scores of the rows if a rule is to be tuned.
     """
 
     score: float
@@ -217,8 +217,8 @@ def without_tuning(estimator: Any) -> Any:
 
 
 # A candidate is given up after the first fold if it is behind by this many standard errors of the
-# paired differences of rows, or in a pool if its weight is below the least one that counts; nobody
-# is given up by fewer rows.
+# paired differences of rows, or in a pool if its weight is below the least weight of a member.
+# No candidate is given up on fewer rows than the last number.
 _STANDARD_ERRORS = 4.0
 LEAST_WEIGHT = 0.02
 _FEWEST_ROWS = 20
@@ -237,7 +237,7 @@ class Race:
     metric: Metric | None
     #: A rule that is to be tuned on the held-out rows.
     rule: ThresholdRule | None
-    #: Whether candidates share the rows, as members of a mixture.
+    #: Whether the candidates are to be members of a mixture.
     pooled: bool
     n_jobs: int | None
     trials: list[Trial] = field(default_factory=list)
@@ -251,7 +251,7 @@ class Race:
         begin = time.monotonic()
         parts: list[Judgement] = []
         problem = ""
-        # Where nobody can be given up, all folds are tried at once.
+        # If no candidate can be given up, all folds are tried at once.
         at_first = 1 if self._can_give_up() else len(self.folds)
         try:
             parts = self._parts(estimator, self.folds[:at_first])
@@ -262,7 +262,7 @@ class Race:
                 self.judged[len(self.trials)] = CrossFit(parts, self.folds)
         except Warning:  # one that the user wants as an error
             raise
-        except Exception as error:  # whatever fails, a base classifier of the user's, say
+        except Exception as error:  # anything may fail, such as a base classifier of the user
             parts, problem = [], _described(error)
             self.error = error
             if not isinstance(error, ValueError):
@@ -333,7 +333,7 @@ def _described(error: Exception) -> str:
 
 
 def _is_far_behind(log_prob: Floats, leader: Floats, weight: Floats) -> bool:
-    """Whether rows are less probable by several standard errors; impossible ones settle it."""
+    """Whether rows are less probable by several standard errors, or one of them is impossible."""
     if np.isneginf(leader).any():
         return False
     if np.isneginf(log_prob).any():
@@ -348,8 +348,8 @@ class BestJoint(MultiLabelClassifier):
     Every candidate is fitted to all folds but one and scored on that one; the best is fitted to all
     rows. Candidates that the first fold shows to be far behind are not tried on the others. With
     ``pool=True`` the model is a mixture of the candidates, with the weights under which the
-    held-out rows are most probable: it takes all of their fits, and is better than the best of them
-    where each is right about other rows. `table` shows the comparison.
+    held-out rows are most probable: all members are fitted to all rows, and the mixture beats the
+    best of them if they are right about different rows. `table` shows the comparison.
 
     Parameters
     ----------
@@ -366,13 +366,13 @@ class BestJoint(MultiLabelClassifier):
         weight.
     pool : bool, default=False
         If True, mix the candidates instead of choosing one; `scoring` must be "log_likelihood".
-        Candidates of less weight than 0.02 are left out, but never the best one. The `inference` of
-        candidates does not matter then.
+        Candidates with a weight below 0.02 are left out, except the best one. The `inference` of
+        candidates is then ignored.
     cv : int, splitter or list of (train, test), default=3
         As in `CalibratedJointCV`.
     time_budget : float, optional
-        Seconds after which no further candidate is tried; the first one always is. The
-        choice then depends on the speed of the machine. The last fit comes on top.
+        Seconds after which no further candidate is tried; the first one always is. The choice then
+        depends on the speed of the machine. The final fit takes additional time.
     decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
         `n_jobs` is the number of folds at a time.
 
@@ -467,7 +467,7 @@ class BestJoint(MultiLabelClassifier):
         self._tell(f"chose {', '.join(self.members_)}\n{self.table().to_string(index=False)}")
 
     def _scores(self, race: Race, members: list[int]) -> LabelledScores | None:
-        """Return the held-out rows on which the decision is to be tuned, if it is."""
+        """Return the held-out rows on which the decision is to be tuned, or None."""
         if race.rule is None or not race.folds:
             return None
         rows = race.rows()
@@ -492,7 +492,7 @@ class BestJoint(MultiLabelClassifier):
         return "" if has_time or not race.judged else "no time left"
 
     def _weighed(self, race: Race, best: int) -> tuple[list[int], Floats]:
-        """Return the members of the mixture and their weights: of the pool, or the best alone."""
+        """Return the members of the mixture (the best one alone, unless pooled) and weights."""
         if not self.pool or not race.folds:
             return [best], np.ones(1)
         members, weight = sorted(race.judged), race.rows().weight
@@ -535,7 +535,7 @@ class BestJoint(MultiLabelClassifier):
 
     @property
     def prediction_parameters(self) -> tuple[str, ...]:
-        """The decision, unless candidates are judged by their decisions, or it is tuned."""
+        """The decision, unless it is tuned or candidates are judged by their own decisions."""
         is_free = self.scoring == "log_likelihood" and self._untuned() is None
         return ("decision",) if is_free else ()
 

@@ -81,7 +81,7 @@ class MarginalCalibration:
     knots: tuple[Floats, ...]
 
     def log_odds(self, log_odds: Floats) -> Floats:
-        """Return calibrated log-odds, (n, L), given those of the marginals.
+        """Return calibrated log-odds, (n, L), from the log-odds of the marginals.
 
         Log-odds that are clipped to the same number are spread a little, so that sigmoids keep the
         order of all rows.
@@ -184,7 +184,7 @@ def _fit_isotonic(p: Floats, label: Labels | Indicators, weight: Floats) -> Floa
 
 #: The largest temperature, and one over the smallest.
 MAX_TEMPERATURE = 100.0
-# Tolerance of log T: thousands of held-out rows do not tell it more exactly.
+# Tolerance of log T: thousands of held-out rows do not determine it more exactly.
 _TOLERANCE = 1e-3
 _FIRST_STEP = 0.25
 # The prior of 1/T is a gamma distribution with its mode at T = 1, worth two pseudo-rows for which
@@ -294,7 +294,7 @@ def calibrated_by_others(
     return np.concatenate(parts)
 
 
-# Decisions to which only marginals matter, beside a ranking loss that is not normalised.
+# Decisions that depend on marginals only; a ranking loss that is not normalised is another one.
 _BY_MARGINALS = (HammingLoss, PartialAbstention, PrecisionAtK)
 
 
@@ -331,15 +331,15 @@ class CalibratedJointCV(MultiLabelClassifier):
     estimator_ : estimator
         Fitted to all rows.
     temperature_ : float
-        T; if it is chosen, it is between 0.01 and 100, near 1 if there are few rows, and at least 1
-        if labels of held-out rows have probability 0, of which a warning tells.
+        T; if it is chosen, it is between 0.01 and 100, near 1 if there are few rows, and at least
+        1, with a warning, if labels of held-out rows have probability 0.
     marginal_calibration_ : MarginalCalibration or None
         The function of the marginals of `estimator_`.
     log_loss_ : dict
         The held-out log-loss before and after: "joint" of label vectors, per row; "marginals" per
         row and label, if these are calibrated, each fold by functions fitted to the others. It is
-        infinite if labels of a held-out row have probability 0. Empty if no row can be held out,
-        as all are equal.
+        infinite if labels of a held-out row have probability 0. It is empty if no row can be held
+        out because all are equal.
 
     Notes
     -----
@@ -441,7 +441,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         self.marginal_calibration_ = fit_marginal_calibration(
             marginals, labels[rows], weight[rows], isotonic=isotonic
         )
-        # Functions as flexible as these look better on the rows that they were fitted to.
+        # Functions this flexible look better on the rows that they were fitted to.
         after = calibrated_by_others(by_fold, labels, weight, self.marginal_calibration_, isotonic)
         losses = [
             METRICS["log_loss"](labels[rows], p, sample_weight=weight[rows])
@@ -452,7 +452,7 @@ class CalibratedJointCV(MultiLabelClassifier):
     def _tuned(
         self, rule: ThresholdRule, X: Any, labels: Labels, sample_weight: Floats | None
     ) -> ThresholdRule:
-        # Tuned already, on the rows that were held out for the calibration.
+        # The rule is tuned already, on the rows that were held out for the calibration.
         del rule, X, labels, sample_weight
         return getattr(self, "rule_", FixedThreshold())
 
@@ -491,7 +491,7 @@ class CalibratedJointCV(MultiLabelClassifier):
         return Probabilities(self._log_odds(joint))
 
     def _seen_by(self, decision: Decision, joint: JointDistribution) -> JointDistribution:
-        """Return the joint that a decision looks at, given the joint of the estimator."""
+        """Return the joint that a decision uses, given the joint of the estimator."""
         by_marginals = isinstance(decision, _BY_MARGINALS) or decision == RankingLoss(
             normalized=False
         )
@@ -500,12 +500,12 @@ class CalibratedJointCV(MultiLabelClassifier):
         return IndependentJoint(logit(self._marginals(joint)), label_names=joint.label_names)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the calibrated marginals, (n, L), or for a one-dimensional y two classes' each."""
+        """Return the calibrated marginals, (n, L), or of two classes, (n, 2)."""
         check_is_fitted(self)
         return self._encoding.probabilities(self._marginals(self._base_joint(X)))
 
     def predict_log_odds(self, X: Any) -> Floats:
-        """Return the log-odds of each label, (n, L), as of `predict_proba`."""
+        """Return the log-odds of the probabilities in `predict_proba`, (n, L)."""
         check_is_fitted(self)
         return self._log_odds(self._base_joint(X))
 

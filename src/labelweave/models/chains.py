@@ -1,7 +1,7 @@
 """Classifier chains: P(y|x) = Π_j P(y_j | x, labels before j), by the chain rule.
 
-The order of the labels may be given, drawn, or learned: of ten candidates, the one of best
-cross-validated log-likelihood.
+The order of the labels may be given, drawn or learned; a learned order is the best of ten
+candidates by cross-validated log-likelihood.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class ChainOrder:
         return LabelGraph.chain(self.order)
 
     def joint(self, conditionals: LabelConditionals, X: Any, rows: RowOptions) -> JointDistribution:
-        """Return the chain of the conditionals, for the rows of X."""
         if conditionals.linear is not None:
             scores = conditionals.scores(X, rows["n_threads"])
             return ChainJoint(scores, conditionals.linear.coupling, self.order, **rows)
@@ -57,7 +56,7 @@ class ChainOrder:
 
 @dataclass(frozen=True)
 class ChainLearner:
-    """Chooses the orders of chains: a given one, "random" ones, or by "auto"."""
+    """Provides the orders of chains: a given one, "random" ones, or learned ones ("auto")."""
 
     rows: TrainingRows
     order: Indices | str
@@ -65,7 +64,6 @@ class ChainLearner:
     def learn(
         self, penalties: PenaltyChoice, row_weight: Floats | None, index: int, tolerance: float
     ) -> ChainOrder:
-        """Return the order of chain `index` for rows weighted by `row_weight`."""
         del tolerance
         if not isinstance(self.order, str):
             return ChainOrder(self.order)
@@ -75,7 +73,6 @@ class ChainLearner:
         return best_order(self.rows.weighted(row_weight), penalties)
 
     def restricted(self, rows: Positions) -> ChainLearner:
-        """Return the learner for a subset of the rows."""
         return replace(self, rows=self.rows.restricted(rows))
 
     def for_comparison(self) -> ChainLearner:
@@ -141,7 +138,8 @@ class ClassifierChain(MultiLabelClassifier):
         ``MultinomialNB``, ``GaussianNB``) have additive log-odds and predict as fast; other
         classifiers are evaluated for every prefix that the search visits.
     C, class_weight : see `BinaryRelevance`
-        `C` penalises the weights of features; "auto" orders, too, ignore `class_weight`.
+        `C` penalises the weights of features; the search for an "auto" order ignores
+        `class_weight`.
     label_penalty : float or "cv", default="cv"
         Penalty of the earlier labels' coefficients relative to the features'. A few 0/1 columns
         need a much weaker penalty than hundreds of features; 1 penalises both alike.

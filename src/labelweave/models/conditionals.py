@@ -57,7 +57,6 @@ class TrainingRows:
 
     @property
     def n_labels(self) -> int:
-        """Number of labels L."""
         return int(self.labels.shape[1])
 
     @cached_property
@@ -66,7 +65,6 @@ class TrainingRows:
         return np.ones(len(self.labels)) if self.sample_weight is None else self.sample_weight
 
     def restricted(self, rows: Positions) -> Self:
-        """Return a subset of the rows."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         return replace(self, X=self.X[rows], labels=self.labels[rows], sample_weight=weight)
 
@@ -120,7 +118,6 @@ class LinearMembers:
 
     @classmethod
     def alone(cls, features: Any, conditionals: LinearConditionals) -> LinearMembers:
-        """Return the mixture of a single member."""
         return cls(features, (conditionals,), np.zeros((features.shape[0], 1)))
 
     def log_odds(self, labels: Labels | Floats) -> Floats:
@@ -182,7 +179,7 @@ class LabelConditionals:
         return logits
 
     def members(self, X: Any) -> LinearMembers | None:
-        """Return the linear conditionals of rows; None if there are others among them."""
+        """Return the linear conditionals of rows; None if some are not linear."""
         if self.linear is None:
             return None
         return LinearMembers.alone(as_seen_by(self.estimators, X), self.linear)
@@ -210,14 +207,14 @@ class StructureLearner(Protocol):
     ) -> LabelStructure:
         """Return the structure of component `index` for rows weighted by `row_weight`.
 
-        Candidates are weighed with errors up to `tolerance`, as a share of their weights.
+        `tolerance` bounds the errors of the candidates' weights, as a share of the weights.
         """
 
     def restricted(self, rows: Positions) -> Self:
         """Return the learner for a subset of the rows."""
 
     def for_comparison(self) -> Self:
-        """Return a cheaper learner, of components that are compared and not kept."""
+        """Return a cheaper learner, for components that are only compared."""
 
 
 @dataclass(frozen=True)
@@ -405,7 +402,7 @@ def additive_conditionals(
 
 
 def as_seen_by(estimators: Sequence[Any], X: Any) -> Any:
-    """Return the functions of X that the log-odds are linear in.
+    """Return the functions of X in which the log-odds are linear.
 
     Bernoulli naive Bayes sees which features are positive, Gaussian naive Bayes the features and
     their squares.

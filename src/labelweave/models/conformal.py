@@ -84,7 +84,7 @@ class ConformalScores:
     groups: Indices
 
     def quantiles(self, groups: Indices, confidence: float) -> Floats:
-        """Return the conformal quantile of each new row's group, (n,), a little rounded up."""
+        """Return the conformal quantile of each new row's group, (n,), slightly rounded up."""
         out = np.empty(len(groups))
         for group in np.unique(groups):
             quantile = conformal_quantile(self.scores[self.groups == group], confidence)
@@ -92,7 +92,7 @@ class ConformalScores:
         return out
 
     def conforms(self, scores: Floats, groups: Indices, confidence: float) -> tuple[Mask, Counts]:
-        """Return which vectors belong to the sets of CV+, and how many scores are below theirs."""
+        """Return which vectors belong to the sets of CV+, and how many scores are lower."""
         below = np.zeros(len(scores), dtype=np.int64)
         rank = np.empty(len(scores), dtype=np.int64)
         lowered = scores - _ROUNDING * (1 + np.abs(scores))
@@ -144,7 +144,7 @@ def cross_conformal_sets(
 
 
 def _distinct(rows: Indices, vectors: Labels) -> Positions:
-    """Return the place of each vector of a row where it occurs first."""
+    """Return the positions of the distinct vectors of each row, where each occurs first."""
     keys = np.hstack([rows.astype("<i8")[:, None].view(np.uint8), np.packbits(vectors, axis=1)])
     packed = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1])))
     return np.unique(packed.ravel(), return_index=True)[1]
@@ -159,10 +159,11 @@ def _log_prob(joint: JointDistribution, rows: Indices, vectors: Labels) -> Float
 class ConformalClassifier(MultiLabelClassifier):
     """Sets of label vectors that contain the true one with a given probability.
 
-    `predict_set` returns for each row all label vectors that are no stranger, by P(y|x), than those
-    of held-out training rows. The truth is among them with probability `confidence` at least,
-    however good or bad the estimator is, if the rows are exchangeable; a better estimator has
-    smaller sets. Each set also says which labels are surely there, and which may be.
+    For each row, `predict_set` returns all label vectors that are no stranger, by P(y|x), than the
+    labels of held-out training rows. If the rows are exchangeable, a set contains the true vector
+    with at least the probability `confidence`, however good or bad the estimator is; a better
+    estimator has smaller sets. Each set also tells which labels all of its vectors have, and which
+    labels some have.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ class ConformalClassifier(MultiLabelClassifier):
         vector, log P(y*|x) - log P(y|x). "probability": -log P(y|x), by which rows that the model
         is unsure about have smaller sets, and are covered less often.
     max_size : int, default=1000
-        Most vectors of a row's set that are written out.
+        Largest number of vectors of a row's set that are listed.
     decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
         `n_jobs` is the number of folds fitted at a time.
 
@@ -192,7 +193,7 @@ class ConformalClassifier(MultiLabelClassifier):
         The model of `predict` and `predict_joint`: fitted to the rows that are not held out or,
         with folds, to all of them.
     estimators_ : list of estimators
-        The models that held-out rows were scored by: one, or one per fold.
+        The models that scored the held-out rows: one, or one per fold.
     held_out_rows_ : (m,) array of int
         Training rows that were held out.
     held_out_ : ConformalScores
@@ -248,8 +249,8 @@ class ConformalClassifier(MultiLabelClassifier):
     def predict_set(self, X: Any, *, groups: Any = None) -> VectorSets:
         """Return for each row a set that contains its label vector with probability `confidence`.
 
-        `groups`, (n,), are needed if `fit` got groups. The set of a group of which no row was held
-        out contains all label vectors.
+        `groups`, (n,), are needed if `fit` got groups. The set of a group without held-out rows
+        contains all label vectors.
         """
         check_is_fitted(self)
         confidence = check_number(self.confidence, "confidence", above=0, below=1)

@@ -50,7 +50,6 @@ class TrainingData:
     named: Callable[[Labels], Any] = _unnamed
 
     def taken(self, rows: Positions) -> TrainingData:
-        """Return some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return TrainingData(self.X[rows], self.labels[rows], weight, self.named)
 
@@ -86,13 +85,12 @@ class CrossFit:
         return CrossFit([score(part, fold.held_out) for part, fold in pairs], self.folds)
 
     def map(self, function: Callable[[Any], Any]) -> CrossFit:
-        """Return a function of each part."""
         return CrossFit([function(part) for part in self.parts], self.folds)
 
     def gather(self, n_rows: int) -> Scores:
         """Return the values of all rows, (n, ...), from parts that have them for their rows.
 
-        A row that is held out several times gets the mean, one that never is gets NaN.
+        A row that is held out several times gets the mean, a row that never is gets NaN.
         """
         scores = joined(self.parts)
         values = scores.log_odds if isinstance(scores, Probabilities) else scores

@@ -1,11 +1,11 @@
 """Expectation maximisation for mixtures: P(y|x) = Σ_k λ_k(x) P_k(y|x) (math.md, section 3.3).
 
 A component is a set of linear conditionals, one per label, each given the features and the label's
-parents in the component's structure: a tree, a chain or the empty graph. The gate, which is the
-mixing weights λ_k(x), breaks a stick: component k is chosen with probability σ(g_k(x)) if none
-before it was, and the last one takes the rest. So every conditional and every break of the gate is
-a logistic regression over the same features, and an M-step solves all of them in one call of the
-engine. Constant mixing weights are the case without features.
+A component is a set of linear conditionals, one per label, each given the features and the label's
+parents in the component's structure: a tree, a chain or the empty graph. The gate, which gives the
+mixing weights λ_k(x), breaks a stick: component k is chosen with probability σ(g_k(x)) if no
+earlier one was, and the last one takes the rest. So every conditional and every break of the gate
+is a logistic regression over the same features, and an M-step solves all of them in one call of the
 
 With responsibilities γ_k and Γ_k = Σ_n γ_k(n), EM climbs the penalised log-likelihood
 ``Σ_n w_n [log Σ_k λ_k(x_n) P_k(y_n|x_n) + ε Σ_k log P_k(y_n|x_n)] - Σ_k c_k penalty_k``, where
@@ -121,7 +121,6 @@ class Gate:
 
     @property
     def penalty(self) -> float:
-        """The penalty of the weights."""
         return 0.0 if self.C is None else float((self.weights**2).sum()) / (2.0 * self.C)
 
     def log_weights(self, X: Any, n_threads: int = 1) -> Floats:
@@ -160,7 +159,6 @@ class Mixture:
 
     @property
     def n_components(self) -> int:
-        """Number of components K."""
         return len(self.parents)
 
     @property
@@ -179,7 +177,6 @@ class Mixture:
         return self.coef[:, :, -self.coef.shape[1] :]
 
     def conditionals(self, penalties: PenaltyChoice) -> list[LinearConditionals]:
-        """Return the conditionals of every component."""
         parts = self.weights, self.intercept, self.coupling
         weights, intercept, coupling = (np.ascontiguousarray(part) for part in parts)
         C, penalty = penalties.C, penalties.label_penalty
@@ -203,7 +200,7 @@ class Mixture:
     def replaced(self, other: Mixture, sources: Sequence[int]) -> Mixture:
         """Return a mixture with the parameters of component ``sources[k]`` of `other` for each k.
 
-        Where that is -1 they stay. So do all structures and the gate.
+        Components whose source is -1 keep theirs; all structures and the gate stay.
         """
         source = np.asarray(sources)
         changed = np.flatnonzero(source >= 0)
@@ -226,12 +223,12 @@ def _between(here: Floats, there: Floats, length: float) -> Floats:
 
 
 class Tolerances(NamedTuple):
-    """How accurate a mixture is."""
+    """How accurately a mixture is fitted."""
 
     m_step: float  # when the solver of an M-step stops
     objective: float  # EM stops at a smaller change of its objective, per unit of weight
     edges: float = EDGE_TOLERANCE  # accuracy of the weights by which structures are chosen
-    n_iterations: int = 7  # the most, with lengthened steps
+    n_iterations: int = 7  # largest number of iterations, with lengthened steps
 
 
 #: As accurate as the fit of a single model.
@@ -287,7 +284,7 @@ class EM:
         return _N_PLAIN if self.equal else self.tolerances.n_iterations
 
     def run(self, mixture: Mixture, n_iterations: int) -> tuple[Mixture, list[float]]:
-        """Iterate until the objective hardly changes; return its values, from first to last, too.
+        """Iterate until the objective hardly changes; also return its values, from first to last.
 
         A single component is optimal already.
         """
@@ -423,7 +420,7 @@ class EM:
 
 
 def _start(mixture: Mixture, chosen: tuple[Any, ...], n_breaks: int) -> Floats:
-    """Return the last values of the conditionals that are chosen and of the breaks of the gate."""
+    """Return the previous values of the chosen conditionals and of the breaks of the gate."""
     n_labels, gate = mixture.intercept.shape[1], mixture.gate
     breaks = [gate.weights, gate.intercept[:, None], np.zeros((len(gate.intercept), n_labels))]
     return np.vstack([mixture.coef[chosen], np.hstack(breaks)[:n_breaks]])

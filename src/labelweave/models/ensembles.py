@@ -67,7 +67,6 @@ def fit_members(
 
 
 def uniform_mixture(members: list[JointDistribution], rows: RowOptions) -> MixtureJoint:
-    """Return the average of joint distributions."""
     return MixtureJoint(np.full(len(members), 1 / len(members)), members, **rows)
 
 
@@ -81,9 +80,10 @@ def uniform_members(X: Any, conditionals: Sequence[LinearConditionals]) -> Linea
 class ChainEnsemble(MultiLabelClassifier):
     """Probabilistic classifier chains with random orders on bootstrap samples.
 
-    The joint distribution is the uniform mixture of the chains'. ``decision="hamming"`` averages
-    their marginals (EPCC); ``decision=MajorityVote()`` takes a majority vote of the chains' own
-    predictions (ECC). Both were published with ``ChainEnsemble.preset("published")``.
+    The joint distribution is the uniform mixture of the chains' distributions.
+    ``decision="hamming"`` averages their marginals (EPCC); ``decision=MajorityVote()`` takes a
+    majority vote of the chains' own predictions (ECC). Both were published with
+    ``ChainEnsemble.preset("published")``.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ class ChainEnsemble(MultiLabelClassifier):
     chosen by the label cardinality of the training rows. These are the settings of MEKA, the first
     author's software, which bags ten chains on samples of full size (here the bootstrap is
     Poisson's) and calibrates the threshold (PCut1). Other software differs: Mulan averages
-    confidences and cuts at one half; utiml draws 75 % of the rows and half of the features. EPCC,
-    whose threshold we know of no source for, cuts averaged marginals at one half.
+    confidences and cuts at one half; utiml draws 75 % of the rows and half of the features. EPCC
+    cuts averaged marginals at one half; we know of no source for its threshold.
 
     Examples
     --------
@@ -177,9 +177,9 @@ class ChainEnsemble(MultiLabelClassifier):
 class TreeEnsemble(MultiLabelClassifier):
     """Tree networks with random or learned trees on bootstrap samples.
 
-    The joint distribution is the uniform mixture of the trees'. As published (ECTBN), with
-    ``TreeEnsemble.preset("published")``, trees are random, and one penalty is common to features
-    and labels.
+    The joint distribution is the uniform mixture of the trees' distributions. As published (ECTBN),
+    with ``TreeEnsemble.preset("published")``, trees are random, and one penalty is common to
+    features and labels.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Rows, contributions of each, and letters of a term's name and of a line that are printed.
+# Limits of the printed text: rows, contributions per row, and letters per name and per line.
 _ROWS, _TERMS, _WIDTH, _LINE = 3, 5, 40, 98
 
 
@@ -38,7 +38,7 @@ _ROWS, _TERMS, _WIDTH, _LINE = 3, 5, 40, 98
 class Explanation:
     """Terms that add up to log P(y|x) - log P(y'|x), one sum for each row.
 
-    ``base_values + values.sum(axis=1)`` is the log-ratio. For a single label, y has it and y' has
+    ``base_values + values.sum(axis=1)`` is the log-ratio. For a single label, y has it and y' does
     not, and the log-ratio is the label's log-odds given all other labels.
 
     Attributes
@@ -57,9 +57,9 @@ class Explanation:
     labels, against : (n, L) int8 arrays
         The vectors y and y'; `label_names` holds the names of their columns.
     by_label : (n, L) array
-        The same log-ratio by conditionals: log P(y_j | parents, x) less the same of y'.
+        The log-ratio by conditionals: log P(y_j | parents, x) under y minus the same under y'.
     between_components : (n,) array
-        The rest of the log-ratio beside `by_label`, in a mixture; zero otherwise.
+        The part of the log-ratio that `by_label` does not sum to, in a mixture; zero otherwise.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Explanation:
         return "\n".join([heading, *shown, *left_out(n - len(shown))])
 
     def _row_text(self, row: int) -> str:
-        """Return the log-ratio of a row, what it compares, and the largest contributions."""
+        """Return a row's log-ratio, the vectors that it compares, and the largest contributions."""
         table = self.to_frame(row, _TERMS).drop(columns="kind")
         table["term"] = table["term"].str.slice(0, _WIDTH)
         formats = {"value": "{:.4g}".format, "contribution": "{:+.3f}".format}
@@ -144,7 +144,8 @@ class Explanation:
     def to_frame(self, row: int = 0, max_terms: int | None = None) -> pd.DataFrame:
         """Return the terms of a row as a table: the base value, then the largest contributions.
 
-        By default all that are not zero. If `max_terms` is given, a last line sums up the others.
+        By default all nonzero terms are listed. If `max_terms` is given, a last line sums up the
+        others.
         """
         import pandas as pd
 
@@ -186,7 +187,7 @@ class LogRatio:
 
     base: Floats  # the linear part at the baseline, (n,)
     features: Floats  # (n, S)
-    # Labels as parents of those that differ, and the conditionals of labels that do not, (n, L).
+    # Labels as parents of differing labels, and the conditionals of equal labels, (n, L).
     labels: Floats
     # The part that is not linear, in labels that differ together with their parents, (n,).
     interaction: Floats
@@ -287,7 +288,7 @@ def explain_label(
 
     A feature contributes its weight times its distance from the baseline, as in shap's
     ``LinearExplainer``; a parent of the label contributes its coupling times its distance from its
-    frequency, and a child how much likelier its own value becomes.
+    frequency, and a child contributes how much more likely the label makes the child's value.
 
     Parameters
     ----------
@@ -300,8 +301,8 @@ def explain_label(
     label : int or str
         Position or name.
     given : mapping, optional
-        Labels that are known, as in `JointDistribution.condition`. All others have their values in
-        the most probable label vector; a value of the explained label itself only matters for that.
+        Labels that are known, as in `JointDistribution.condition`. The others take their values
+        in the most probable label vector; a known value of the explained label only affects these.
     baseline : (D,) array or data frame of one row, optional
         The row to compare with; by default the mean of the training rows, which is taken after all
         transformers.

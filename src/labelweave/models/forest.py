@@ -6,10 +6,10 @@ one-hot columns, so that all of this is a product of two sparse matrices, (rows 
 (leaves × vectors), of which only the second is kept.
 
 Trees for many labels are grown on a few random projections of them, because a split for L labels
-takes O(L) for every threshold that is tried. It is judged by the variance that it removes, summed
-over all labels, which projections keep in expectation (Joly, Geurts and Wehenkel 2014). Held-out
-log-loss per row of the marginals of 40 and 60 trees, grown on all labels and on 8, 16 and 32
-projections: delicious' 200 most frequent labels, 3,000 rows, 42.56; 42.67, 42.55 and 42.59,
+takes O(L) for every threshold that is tried. A split is judged by the variance that it removes,
+summed over all labels, which projections keep in expectation (Joly, Geurts and Wehenkel 2014).
+Held-out log-loss per row of the marginals of 40 and 60 trees, grown on all labels and on 8, 16 and
+32 projections: delicious' 200 most frequent labels, 3,000 rows, 42.56; 42.67, 42.55 and 42.59,
 cal500's 174 labels 57.6; 57.9, 57.8 and 57.9. Principal components and others were no better.
 """
 
@@ -134,13 +134,13 @@ def _normalised(shares: Shares) -> Shares:
     return scaled
 
 
-# Forests average over many leaves, which makes them less certain than they could be: most
+# Forests average over many leaves, which makes them less certain than they could be, so most
 # candidates sharpen.
 TEMPERATURES = (1.0, 0.8, 0.65, 0.5, 0.35)
 SHRINKAGES = (0.003, 0.01, 0.03, 0.1, 0.3)
-# Without rows to judge by.
+# The shrinkage if no row can be held out to choose it.
 DEFAULT_SHRINKAGE = 0.1
-# Halvings of the interval in which the smooth weight is sought: to the precision of its odds.
+# Bisections of the interval of the smooth weight, enough for the precision of its odds.
 _HALVINGS = 50
 
 
@@ -166,7 +166,7 @@ def choose_smoothing(
 ) -> Smoothing:
     """Return the temperature, shrinkage and weight under which held-out rows are most probable.
 
-    The shares, (n, V), are those by trees that have not seen the row.
+    The shares, (n, V), come from trees that have not seen the row.
     """
     best, best_value = None, -np.inf
     for temperature in temperatures:
@@ -198,7 +198,7 @@ def shrunk_scores(marginals: Floats, frequencies: Floats, shrinkage: float) -> F
 
 
 def best_weight(log_listed: Floats, log_smooth: Floats, weight: Floats, least: float) -> float:
-    """Return the smooth weight at the top of the concave log-likelihood, by bisection."""
+    """Return the smooth weight that maximises the concave log-likelihood, by bisection."""
     top = np.maximum(log_listed, log_smooth)
     listed, smooth = np.exp(log_listed - top), np.exp(log_smooth - top)
     low, high = least, 1.0
@@ -245,7 +245,7 @@ class ForestRows:
         )
 
 
-#: More labels than this are projected to as many targets.
+#: If there are more labels than this, they are projected to this many targets.
 N_PROJECTIONS = 16
 N_TREES = 300
 #: Sparse features with more nonzero entries than this share, and at most as many bytes, are made
@@ -271,7 +271,7 @@ def projected_forest(
     if labels.ndim == 1 or labels.shape[1] <= N_PROJECTIONS:
         forest, target = ExtraTreesClassifier(oob_score=oob_score), labels
     else:
-        # Whole numbers have sums without rounding: nodes of equal rows are seen to be pure.
+        # Sums of whole numbers are exact, so that nodes of equal rows are recognised as pure.
         directions = np.random.default_rng(seed).choice([-1, 1], (labels.shape[1], N_PROJECTIONS))
         forest = ExtraTreesRegressor(max_features="sqrt")
         target = labels.astype(np.int64) @ directions
@@ -344,7 +344,7 @@ class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
             self.oob_decision_function_ = np.where(judged[:, None, None], both, 0.0)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return (n, L) probabilities of many labels; of few, as scikit-learn's trees do."""
+        """Return probabilities: (n, L) of projected labels, else in scikit-learn's format."""
         if isinstance(self.forest_, ExtraTreesClassifier):
             return self.forest_.predict_proba(X)
         return np.asarray(self.leaf_mates_.shares(leaves_of(self.forest_, X)) @ self.vectors_)
@@ -390,19 +390,18 @@ class DistributionalForest(MultiLabelClassifier):
         on random projections of them.
     bootstrap : bool, default=True
         Whether the default trees see bootstrap samples of the rows, or all rows. Trees that see all
-        rows lean on the most similar ones, which is better on some data; since they leave no row
-        out to choose the smoothing by, `fit` takes one forest more, with few rows several.
+        rows lean on the most similar ones, which is better on some data. Since they leave no row
+        out to choose the smoothing, `fit` then grows one more forest, or several if rows are few.
     targets : {"labels", "vectors"}, default="labels"
-        Whether trees are grown to tell apart the values of each label, or whole label vectors, as
-        those of a label powerset are; the latter is better where there are few vectors. An
-        `estimator` gets the vectors as its classes, the default forest random projections of them
-        if there are more than 32.
+        Whether trees separate the values of each label, or whole label vectors, as in a label
+        powerset; the latter is better if there are few vectors. An `estimator` gets the vectors as
+        its classes; the default forest gets random projections of them if there are more than 32.
     temperature : float or "cv", default="cv"
-        The shares of the vectors are raised to the power of 1 / temperature; 1 leaves them as they
-        are, and "cv" chooses among 1 and less.
+        The shares of the vectors are raised to the power of 1 / temperature; 1 leaves them
+        unchanged, and "cv" chooses 1 or less.
     cv : int, splitter or list of (train, test), default=5
-        As in `CalibratedJointCV`, if all trees see all rows: one fold is held out after the other,
-        until 500 rows have been.
+        As in `CalibratedJointCV`; only used if all trees see all rows. Folds are held out in turn
+        until they contain 500 rows.
     decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
         `n_jobs` and `random_state` are passed on to an `estimator` that does not have its own.
 
@@ -413,7 +412,7 @@ class DistributionalForest(MultiLabelClassifier):
     vectors_ : (V, L) array
         The distinct label vectors of the training data.
     leaf_mates_ : LeafMates
-        The vectors in each leaf. Takes at most 12 bytes for each training row and tree.
+        The vectors in each leaf. They take at most 12 bytes for each training row and tree.
     frequencies_ : (L,) array
         How frequent the labels are, by Laplace's rule of succession.
     temperature_, shrinkage_, smooth_weight_ : float
@@ -423,7 +422,7 @@ class DistributionalForest(MultiLabelClassifier):
     Notes
     -----
     `predict_joint` takes 8 V bytes for each row; `predict` is exact and proven. A row of weight two
-    is the row twice unless the forest draws bootstrap samples, which are drawn by weight. Sparse
+    counts as two rows, unless the forest draws bootstrap samples, which are drawn by weight. Sparse
     features with more than 3 % nonzero entries are made dense for the default forest, if that takes
     no more than 1 GB.
 
@@ -453,7 +452,7 @@ class DistributionalForest(MultiLabelClassifier):
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         temperatures = self._check_settings(sample_weight)
-        # In an order of their own: bootstrap samples depend on the order of the rows.
+        # The rows get an order of their own, because bootstrap samples depend on it.
         order = presentation_order(X, labels, self._seed())
         if sample_weight is not None:
             order = order[sample_weight[order] > 0]
@@ -473,7 +472,7 @@ class DistributionalForest(MultiLabelClassifier):
                 leaves, unseen, rows.place, rows.weight
             )
             shares, held_out = shares[judged], rows.taken(np.flatnonzero(judged))
-        # As much as Laplace's rule of succession gives to an event that has not occurred.
+        # Laplace's rule of succession gives this much to an event that has not occurred.
         chosen = Smoothing(temperatures[0], DEFAULT_SHRINKAGE, 1 / (total + 2))
         if len(held_out.labels) > 0:
             chosen = choose_smoothing(
@@ -499,7 +498,7 @@ class DistributionalForest(MultiLabelClassifier):
                 raise ValueError(
                     "estimator must be a forest or a tree that takes all labels at once, and whose "
                     f"method apply names the leaves of rows; got {self.estimator!r}. Any other "
-                    "classifier fits LabelPowerset"
+                    "classifier can be used in LabelPowerset"
                 )
         if isinstance(self.temperature, str) and self.temperature == "cv":
             return TEMPERATURES
@@ -507,7 +506,7 @@ class DistributionalForest(MultiLabelClassifier):
 
     def _grown(self, rows: ForestRows) -> Any:
         target = self._target(rows)
-        # Equal weights mean nothing to a forest, but its bootstrap samples would be others.
+        # Equal weights would change nothing but the bootstrap samples.
         weight = rows.weight if np.ptp(rows.weight) > 0 else None
         if self.estimator is None:
             return projected_forest(

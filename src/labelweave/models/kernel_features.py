@@ -1,8 +1,8 @@
-"""KernelFeatures: features for linear models to learn nonlinear functions from (math.md, 1.6).
+"""KernelFeatures: features from which linear models learn nonlinear functions (math.md, 1.6).
 
 Nyström features are the values of an RBF kernel at landmarks, made orthogonal. The squared length
 of a row of m features is about m, not 1: a feature then has a mean square near one, like a
-standardised feature, and the penalties that suit those suit it too. The width of the kernel is
+standardised feature, and the same penalties suit both. The width of the kernel is
 chosen by the held-out loss of binary relevance: logistic regressions of all labels on the features
 of a width, fitted without one fold and scored on it, along a path of penalties.
 """
@@ -79,9 +79,9 @@ def _squared_norms(X: Any) -> Floats:
     return np.asarray(X.power(2).sum(axis=1)).ravel()
 
 
-# A row at a distance of less than 1e-5 from the span of the landmarks, in the kernel's feature
-# space, where all rows have length 1, would add a feature that no penalised model can use; and
-# dividing by that distance magnifies rounding errors.
+# All rows have length 1 in the kernel's feature space. A row at a distance of less than 1e-5 from
+# the span of the landmarks would add a feature that no penalised model can use, and dividing by
+# that distance would magnify rounding errors.
 _SMALLEST_RESIDUAL = 1e-10
 # Landmarks that are added at a time: most of the work is products of matrices.
 _BLOCK = 64
@@ -92,7 +92,8 @@ class NystroemMap:
     """The features φ(x) = √m A k(Z, x) of m landmarks Z, where AᵀA is the inverse of k(Z, Z).
 
     A, the `whitening`, is the inverse of a Cholesky factor. The usual choice, the inverse square
-    root of k(Z, Z), gives the same features up to a rotation, which penalised models cannot tell.
+    root of k(Z, Z), gives the same features up to a rotation, which does not change penalised
+    models.
     """
 
     landmarks: Any
@@ -101,7 +102,6 @@ class NystroemMap:
 
     @property
     def n_features(self) -> int:
-        """Number of features m."""
         return len(self.whitening)
 
     def __call__(self, X: Any, n_threads: int = 1) -> Floats:
@@ -115,7 +115,7 @@ class NystroemMap:
 
 
 def map_through(X: Any, gamma: float, seed: int) -> NystroemMap:
-    """Return the map whose landmarks are rows of X, but for rows that the others span already."""
+    """Return the map whose landmarks are rows of X, except rows that the others already span."""
     random = np.random.default_rng(seed)
     with threadpool_limits(limits=1, user_api="blas"):  # other threads, other bits
         factor, pivots = _partial_cholesky(X, gamma, random)
@@ -151,11 +151,11 @@ def _partial_cholesky(
 
 # Candidates for C, from strong to weak: those of features with a mean square of one.
 _C_PATH: Floats = 10.0 ** np.arange(-3.5, 2.1, 0.5)
-# Losses must be accurate enough to be compared, and those of weak penalties, after two rises, are
-# not asked for.
+# Losses must be accurate enough to be compared, and a path towards weaker penalties ends after two
+# rises of the loss.
 _TOLERANCE, _PATIENCE = 1e-4, 2
 _N_FOLDS = 3
-# Steps of log2 γ: first where the search starts, then its step and its last one, and its bounds.
+# The search for log2 γ: its starts, its first and its last step, and its bounds.
 _START, _STEP, _LAST_STEP, _BOUND = (-2, 0), 2, 1, 6
 
 
@@ -179,7 +179,7 @@ def held_out_loss(
     solutions = solve_problems(problems, n_threads=n_threads, **options)
     losses = solutions.held_out.copy()
     for place in range(1, losses.shape[1]):
-        # A loss stays where its path was left: it would only have gone on rising.
+        # After the end of a path the loss counts as constant: it would only have risen further.
         left = np.isnan(losses[:, place])
         losses[left, place] = losses[left, place - 1]
     by_fold: Floats = losses.reshape(n_folds, n_labels, -1).sum(axis=1)
@@ -192,7 +192,8 @@ def choose_width(
 ) -> NystroemMap:
     """Return the map of the width with the least held-out loss.
 
-    γ moves downhill by factors of four, from `gamma` and a quarter of it, and finally by two.
+    The search starts from `gamma` and a quarter of it, and goes downhill by factors of four, then
+    two.
     """
     found: dict[int, tuple[float, NystroemMap]] = {}
 
@@ -212,9 +213,9 @@ def choose_width(
     return found[center][1]
 
 
-# Rows that the median of distances, and the choice by held-out likelihood, take into account.
+# Numbers of rows that determine the median distance and the choice by held-out likelihood.
 _ROWS_FOR_MEDIAN, _ROWS_FOR_CHOICE = 500, 1000
-# Rows that are transformed at a time, so that kernel values take little memory.
+# Number of rows transformed at a time, so that kernel values take little memory.
 _ROWS_AT_A_TIME = 2048
 
 
@@ -234,10 +235,11 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         distance of two rows; "cv" tries multiples of it, from 1/64 to 64, and keeps the one with
         the least held-out loss of the labels.
     n_components : int, default=600
-        Number of features, each of a landmark, which is drawn among the distinct rows. There are
-        fewer if there are fewer distinct rows, or if fewer represent the kernel of all of them.
+        Number of features, one for each landmark; landmarks are drawn among the distinct rows.
+        There are fewer if there are fewer distinct rows, or if fewer represent the kernel of all
+        rows.
     n_jobs, random_state, verbose : see `Estimator`
-        `random_state` seeds landmarks and folds; it may be a Generator, too.
+        `random_state` seeds landmarks and folds; it may also be a Generator.
 
     Attributes
     ----------
@@ -252,8 +254,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     The squared length of a transformed row is about `n_components_`, not 1: divide inner products
     by it to compare them with the kernel.
 
-    "cv" fits logistic regressions of all labels to at most 1000 rows, some five widths times three
-    folds, which takes at most about as long as fitting a `ClassifierChain` to the features.
+    "cv" fits logistic regressions of all labels to at most 1000 rows, for about five widths and
+    three folds, which takes at most about as long as fitting a `ClassifierChain` to the features.
 
     Landmarks depend on the rows' content and the seed, not on their order, and a row of weight two
     counts as two rows. The transformer keeps m landmarks (sparse if X is) and m² numbers.
@@ -332,7 +334,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return of_width(gamma)
         rows = np.flatnonzero(number < _ROWS_FOR_CHOICE)
         X, labels, weight = X[rows], labels[rows], weight[rows]
-        # Folds belong to the rows: the losses of all widths are of the same rows.
+        # All widths are compared by the same rows in the same folds.
         folds, n_threads = assign_folds(X, weight, _N_FOLDS, seed), check_n_jobs(self.n_jobs)
 
         def loss(features: Floats) -> Floats:

@@ -73,7 +73,7 @@ def with_preprocessing(estimator: Any, X: Any, scale: Scale = "auto") -> Any:
         raise ValueError(f'scale must be "auto", True or False, got {scale!r}')
     holds_out = isinstance(estimator, ConformalClassifier | CalibratedJointCV)
     if holds_out and not needs_preprocessing(X):
-        # Inside, so that nothing is learned from the rows that are held out.
+        # The preprocessing is inside, so that it learns nothing from held-out rows.
         inner = with_preprocessing(estimator.base_estimator(), X, scale)
         return clone(estimator).set_params(estimator=inner)
     is_sparse = sparse.issparse(X)
@@ -314,7 +314,7 @@ def _parameters(constructor: type) -> list[str]:
 
 
 def _bound(specification: Specification, constructor: type) -> dict[str, Any]:
-    """Return the arguments that came without a name by name, as Python would bind them."""
+    """Return all arguments by name; those without a name are bound as Python would bind them."""
     places = [
         name
         for name, parameter in inspect.signature(constructor).parameters.items()
@@ -414,9 +414,9 @@ def make_decisions(text: str) -> dict[str, str | Decision]:
 def with_decisions(
     methods: Mapping[str, Any], decisions: Mapping[str, str | Decision]
 ) -> dict[str, Any]:
-    """Return every method once for each decision; methods without a joint distribution as they are.
+    """Return each method with each decision; methods without a joint distribution stay unchanged.
 
-    `compare` fits those that differ in nothing else only once.
+    `compare` fits methods that differ only in their decision once.
     """
     expanded: dict[str, Any] = {}
     for method, estimator in methods.items():

@@ -35,7 +35,8 @@ def cluster_label_vectors(labels: Labels, weight: Floats, n_clusters: int) -> tu
     """Return the cluster of each row by its label vector, and the number of clusters (k-means).
 
     The first cluster has the largest weight; there are at most as many as distinct vectors.
-    Neither the order of the rows matters, nor whether they are repeated or weighted.
+    The result depends neither on the order of the rows nor on whether they are repeated or
+    weighted.
     """
     vectors, member = np.unique(labels, axis=0, return_inverse=True)
     member = member.ravel()
@@ -92,8 +93,8 @@ def _squared_distances(points: Floats, centres: Floats) -> Floats:
     return distances
 
 
-# Structures are learned from all rows of at least this share of the largest weight and a sample of
-# the others, if there are more rows than this.
+# If there are more rows than the second number, a structure is learned from the rows of at least
+# this share of the largest weight and from a sample of the others.
 _FULL_WEIGHT, _FEW_ROWS = 0.25, 1000
 #: Candidate sizes: in large mixtures one component more or less makes no difference.
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -109,7 +110,7 @@ class FittedMixture:
 
 
 class _Start(NamedTuple):
-    """Where EM starts: the rows of each cluster, as packed bits, and what was fitted to them."""
+    """Where EM starts: the rows of each cluster, as packed bits, and the fits to them."""
 
     rows: list[bytes]
     components: list[LabelStructure]
@@ -194,12 +195,11 @@ class MixtureLearner:
     settings: MixtureSettings
 
     def em(self, tolerances: Tolerances = EXACT) -> EM:
-        """Return EM on these rows."""
         return EM(self.structures.rows, self.penalties, self.settings, tolerances)
 
     def fit(self, n_components: int) -> FittedMixture:
         """Fit a mixture of `n_components`, or of as many as there are distinct label vectors."""
-        # A single component is a model like any other.
+        # A single component is fitted as exactly as any other single model.
         em = self.em(EXACT if n_components == 1 or self.settings.weighting == "equal" else CLOSE)
         if self.settings.gate == "linear":
             return started_from_clusters(em, self.structures, n_components)[1]
@@ -243,8 +243,8 @@ _SPLIT_SEED = 1_000_003
 # once. One is not enough: it kept two components on two of seven folds of scene where more are
 # better by 0.1 nats per row (and on one of six of cal500, by 0.04).
 _CLEARLY_WORSE = 3.0
-# Half decades of C: the mixture's penalty is followed from that of a single component.
-# Few rows are held out several times, since their likelihoods are too noisy to tell C from C.
+# Steps of C, in half decades: the search begins with the penalty of a single component. Few rows
+# are held out several times, since their likelihoods are too noisy to compare penalties.
 _C_AXIS, _PENALTY_SPLITS = Axis(step=0.5, low=-4.0, high=3.0), 3
 
 
@@ -279,7 +279,7 @@ class Selection:
 
 
 def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection | None:
-    """Compare mixtures of increasing size, or look only at that of a given `size`.
+    """Compare mixtures of increasing size, or try only the given `size`.
 
     Returns None if all rows are equal, so that nothing can be held out.
     """
@@ -305,7 +305,7 @@ def compare_sizes(learner: MixtureLearner, size: int | None = None) -> Selection
 
 
 def best_penalty(learner: MixtureLearner, size: int | None) -> float:
-    """Return the C of the highest held-out log-likelihood, following it from the learner's own."""
+    """Return the C of the highest held-out log-likelihood, searched from the learner's own C."""
     settings = replace(learner.settings, cv=_PENALTY_SPLITS)
 
     def losses(powers: Floats) -> Floats:

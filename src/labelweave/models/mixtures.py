@@ -40,7 +40,7 @@ from labelweave.models.mixture_size import (
 )
 from labelweave.models.structure_learning import TreeLearner, check_screen
 
-#: What mixtures of trees and of chains have in common as published.
+#: Settings that mixtures of trees and of chains share as published.
 PUBLISHED: Mapping[str, Any] = {
     "C": "held-out",
     "label_penalty": 1.0,
@@ -78,7 +78,6 @@ def mixture_joint(model: AnyMixture, X: Any, rows: RowOptions) -> JointDistribut
 
 
 def mixture_members(model: AnyMixture, X: Any) -> LinearMembers:
-    """Return the linear conditionals of all components."""
     return LinearMembers(X, model.conditionals_, model.gate_.log_weights(X, model._n_threads()))
 
 
@@ -103,7 +102,7 @@ def _size(n_components: Any) -> int | None:
 
 
 def _penalties_of_one(model: AnyMixture) -> tuple[float | str, float | str]:
-    """Return the penalties of a single component; from its C the held-out C is searched."""
+    """Return the penalties of a single component; a search for the held-out C starts there."""
     held_out = is_one_of(model.C, "held-out")
     C = "cv" if held_out else model._penalty("C", "'held-out', 'cv'")
     return C, model._penalty("label_penalty")
@@ -114,8 +113,8 @@ def _distinct_rows(
 ) -> TrainingRows:
     """Return the distinct rows with the sums of their weights.
 
-    EM ends before it converges: only rows in the same form give the same result whether they are
-    repeated or weighted, and in any order.
+    EM ends before it converges, so that only rows in the same form give the same result whether
+    they are repeated or weighted, and in any order.
     """
     given = np.ones(len(labels)) if sample_weight is None else sample_weight
     rows, weight = distinct_rows(X, labels, given)
@@ -198,8 +197,8 @@ class TreeMixture(MultiLabelClassifier):
     ``TreeMixture.preset("published")`` is the mixture as its authors learn and decode it: constant
     mixing weights, equal components, one penalty for features and labels, a size chosen on one
     split at the first decrease, the trees of that split, and simulated annealing. The paper chooses
-    the penalty "by cross validation"; the preset takes the one under which rows that are held out,
-    by that split or, with few rows, by up to three, are most probable.
+    the penalty "by cross validation"; the preset takes the penalty under which held-out rows are
+    most probable: the rows held out by that split or, if rows are few, by up to three splits.
 
     Parameters
     ----------
@@ -238,8 +237,8 @@ class TreeMixture(MultiLabelClassifier):
 
     Notes
     -----
-    The defaults, and how roughly mixtures are learned while their sizes are compared, were chosen
-    on other data than the papers' (section 3.4 of ``docs/design/math.md``).
+    The defaults, and the accuracy with which mixtures are learned while their sizes are compared,
+    were chosen on other data than the papers' data (section 3.4 of ``docs/design/math.md``).
 
     Examples
     --------
@@ -269,7 +268,7 @@ class TreeMixture(MultiLabelClassifier):
         rows = _distinct_rows(self, X, labels, sample_weight)
         screen, cv = check_screen(self.screen), _settings(self).cv
         learner = TreeLearner(rows, self._names(), screen, cv)
-        # The tree that this learns only serves to choose penalties: one split will do.
+        # The tree that is learned here only serves to choose penalties: one split is enough.
         penalties = learner.for_comparison().chosen_penalties(*_penalties_of_one(self))
         fitted = fit_mixture(self, learner, penalties)
         self.components_ = [

@@ -46,7 +46,7 @@ def predict_marginals(model: Any, X: Any) -> Floats | None:
     if not hasattr(model, "predict_proba"):
         return None
     probabilities = model.predict_proba(X)
-    if isinstance(probabilities, list):  # scikit-learn's, one matrix of class probabilities a label
+    if isinstance(probabilities, list):  # scikit-learn's format: a matrix for each label
         pairs = zip(probabilities, model.classes_, strict=True)
         return np.column_stack([_of_class_one(table, classes) for table, classes in pairs])
     marginals = np.asarray(probabilities, dtype=np.float64)
@@ -60,7 +60,7 @@ def predict_marginals(model: Any, X: Any) -> Floats | None:
 def predict_scores(model: Any, X: Any) -> Floats | None:
     """Return n×L scores that rank the labels; None if the model has none.
 
-    They are log-odds if the model is labelweave's, else probabilities or decision values.
+    They are log-odds if the model belongs to labelweave, else probabilities or decision values.
     """
     scores = marginals_or_scores(model, X)
     return check_scores(scores) if isinstance(scores, Probabilities) else scores

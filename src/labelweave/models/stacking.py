@@ -44,13 +44,13 @@ def takes_missing_values(estimator: Any) -> bool:
 
 
 def offers_out_of_bag(estimator: Any) -> bool:
-    """Whether a classifier is bagged and predicts out of bag; pipelines' steps see all rows."""
+    """Whether a classifier is bagged and predicts out of bag; a pipeline's steps see all rows."""
     predicts_unseen = "oob_score" in estimator.get_params(deep=False)
     return predicts_unseen and bool(getattr(estimator, "bootstrap", False))
 
 
 def apparent_votes(probabilities: Floats, weight: float) -> Floats:
-    """Return of how many votes, at most `weight`, each column of probabilities could be a share.
+    """Return the number of votes, at most `weight`, that each column's probabilities may share.
 
     It is one over the smallest probability of either class, where that is at least ``1 / weight``:
     the smallest share of ten neighbours, besides 0, is 0.1.
@@ -67,9 +67,9 @@ def smoothed_log_odds(probabilities: Floats, votes: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class FittedBase:
-    """A classifier of those among K labels that vary; None if none does.
+    """A classifier of those labels, among K, that vary; None if no label varies.
 
-    The others are predicted by their frequencies, (K,).
+    Constant labels are predicted by their frequencies, (K,).
     """
 
     classifier: Any
@@ -96,7 +96,7 @@ class FittedBase:
             return self._completed(np.empty((n_rows, 0)))
         by_class = np.asarray(self.classifier.oob_decision_function_)
         votes = by_class.reshape(n_rows, 2, -1)  # forests append an axis for several labels
-        never = votes.sum(axis=1) == 0.0  # so say forests; others say NaN
+        never = votes.sum(axis=1) == 0.0  # forests return zeros, other ensembles NaN
         return self._completed(np.where(never, np.nan, votes[:, 1]))
 
     def _positive(self, probability: Any) -> Floats:
@@ -137,7 +137,7 @@ class BaseLearner:
             # Bagged classifiers that could grow further refuse to predict out of bag.
             is_warm = "warm_start" in classifier.get_params(deep=False)
             classifier.set_params(oob_score=True, **({"warm_start": False} if is_warm else {}))
-        # Weights of one mean nothing, but bootstrap samples drawn with them would be others.
+        # Weights of one would change nothing but the bootstrap samples.
         is_weighted = weight is not None and bool((weight != 1).any())
         arguments = fit_arguments(self.estimator, weight if is_weighted else None)
         with warnings.catch_warnings():
@@ -157,7 +157,7 @@ class BaseLearner:
         return f"{start} label {self.columns[0]}, which {labels.sum()} of {len(labels)} rows have"
 
     def _target(self, labels: Labels) -> NDArray[np.int64]:
-        """Return labels as the classifier wants them: a single one is a vector of classes."""
+        """Return the target for the classifier; a single label becomes a vector of classes."""
         wide = labels.astype(np.int64)
         flat = wide.shape[1] == 1 and get_tags(last(self.estimator)).target_tags.single_output
         return wide[:, 0] if flat else wide
@@ -227,23 +227,23 @@ class JointClassifierCV(MultiLabelClassifier):
     estimator : classifier, list of classifiers or list of (name, classifier), optional
         Any scikit-learn classifiers with ``predict_proba``. Multi-label ones are fitted once,
         binary ones once per label; they see X as a float64 array or CSR matrix, without names of
-        columns, and with missing values if all of them take these. Those with names are parameters
-        too, such as ``forest__max_depth``. By default 300 extremely randomized trees on bootstrap
-        samples, for more than 16 labels grown on random projections of them.
+        columns, and with missing values if all of them accept these. Named classifiers are
+        parameters too, such as ``forest__max_depth``. By default 300 extremely randomized trees on
+        bootstrap samples, for more than 16 labels grown on random projections of them.
     joint : estimator of P(y|x), optional
         The model that learns the labels from the log-odds, such as ``TreeMixture()``. By default
         ``ClassifierChain()``. Its `inference` finds the most probable label vector; its `decision`
         has no effect.
     passthrough : bool or "auto", default=False
-        If True, the joint model sees the features too, beside the log-odds: standardised if they
-        are dense, as they are if they are sparse. "auto" shows it sparse ones only: of text they
-        tell more than the default forest does.
+        If True, the joint model sees the features beside the log-odds; dense features are
+        standardised. "auto" passes on only sparse features, which tell more about text than the
+        default forest does.
     cv : "auto", "oob", int, splitter or list of splits, default="auto"
-        How training rows are held out. "auto": out of bag where a classifier is bagged
-        (``bootstrap=True`` and a parameter `oob_score`), in five folds elsewhere. Folds are dealt
-        as in `CalibratedJointCV`; prefer them if many rows are equal, which out-of-bag predictions
-        do not keep apart. Rows that are never held out only train the base classifiers; if a row is
-        held out repeatedly, its predictions are averaged.
+        How training rows are held out. "auto" is out of bag for a bagged classifier
+        (``bootstrap=True`` and a parameter `oob_score`) and in five folds for others. Folds are
+        dealt as in `CalibratedJointCV`; prefer them if many rows are equal, because a bag may
+        contain a copy of a row that is out of it. Rows that are never held out only train the base
+        classifiers; if a row is held out repeatedly, its predictions are averaged.
     multi_label : "auto", True or False, default="auto"
         Whether the classifiers learn all labels at once; "auto" asks scikit-learn's tags, in
         pipelines those of the last step. Set it where the tags are wrong, e.g. to True for
@@ -252,8 +252,8 @@ class JointClassifierCV(MultiLabelClassifier):
         Where to cache the cross-fitted classifiers. Fits to the same data that differ only in
         `joint` or `passthrough` then fit the base classifiers once.
     decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
-        `n_jobs` is the number of base classifiers fitted at a time, where Joblib's backend decides,
-        and of threads of a `joint` whose own `n_jobs` is None.
+        `n_jobs` is the number of base classifiers fitted at a time, unless Joblib's backend sets
+        it, and the number of threads of a `joint` whose own `n_jobs` is None.
 
     Attributes
     ----------
@@ -262,7 +262,7 @@ class JointClassifierCV(MultiLabelClassifier):
         label for each binary one, in the order of `estimator`.
     joint_ : estimator
         The fitted joint model; its features are the labels' log-odds by one classifier after the
-        other, then those of X, if `passthrough` is True, or "auto" and X sparse.
+        other, followed by the features of X that are passed on.
     votes_ : (M,) array
         The number of votes m of each held-out probability; see Notes.
     scaler_ : StandardScaler or None
@@ -273,8 +273,8 @@ class JointClassifierCV(MultiLabelClassifier):
     The log-odds of a probability p are log (m p + 1) / (m (1 - p) + 1): Laplace's estimate, if p is
     the share of m votes. So predictions of 0 and 1 stay finite: a label that none of ten neighbours
     has is not impossible. The number of votes is one over the smallest held-out probability of
-    either class, or of training rows if that is smaller; where probabilities are continuous the
-    log-odds barely change but for that limit.
+    either class, or of training rows if that is smaller; if probabilities are continuous, the
+    log-odds barely change except for that limit.
 
     ``fit`` takes a copy of the training rows for each base classifier in progress, and 64 n M bytes
     for n rows and M log-odds (labels times classifiers); with `passthrough` another copy of X.
@@ -503,7 +503,7 @@ class JointClassifierCV(MultiLabelClassifier):
         return self._joint_model()._inference()
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn whether sparse X and missing values suit: if they suit all bases."""
+        """Tell scikit-learn to pass sparse X and missing values if all bases accept them."""
         tags = super().__sklearn_tags__()
         known = (each for each in self._estimators() if not isinstance(each, type))
         bases = [each for each in known if hasattr(last(each), "__sklearn_tags__")]

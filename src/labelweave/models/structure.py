@@ -31,10 +31,10 @@ _GAP = 4.0  # characters between columns
 _PADDING = 1.2  # characters inside a box
 _INSTEAD = ", or use to_dot()"
 _WIDE, _NARROW = frozenset("MWmw@%"), frozenset("ijl.,:;|!' ")
-_DASHES = (0, (2.0, 1.1))  # short ones, of which even a thick line has two between columns
+_DASHES = (0, (2.0, 1.1))  # short, so that even a thick line has two of them between columns
 _BOX, _ROOT = "#eef2f6", "#d6e4f0"
 _LEGEND = 1.7  # lines below the forest
-# Edges between labels of which one makes the other more likely, or less likely.
+# Styles of edges whose parent makes the child more likely, or less likely.
 _MORE: dict[str, Any] = {"color": COLOURS[0], "linestyle": "-"}
 _LESS: dict[str, Any] = {"color": COLOURS[1], "linestyle": _DASHES}
 
@@ -133,7 +133,6 @@ def _need_legend(structures: Sequence[Structure]) -> bool:
 
 
 def _draw_legend(ax: Any) -> None:
-    """Draw the legend below a forest."""
     from matplotlib.lines import Line2D
 
     low, high = ax.get_ylim()

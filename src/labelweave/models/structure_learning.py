@@ -1,8 +1,8 @@
 """The forest over labels of best held-out log-likelihood.
 
-The weight of an edge is the log-likelihood, on rows held out, of the child given the features and
-the parent; the weight of a root is that of the label given the features alone. The forest of
-maximum total weight is a maximum branching (Edmonds 1967, Tarjan 1977).
+The weight of an edge is the held-out log-likelihood of the child given the features and the parent;
+the weight of a root is the held-out log-likelihood of the label given the features alone. The
+forest of maximum total weight is a maximum branching (Edmonds 1967, Tarjan 1977).
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ _LEAST_GAIN = 1e-6
 class TreeLearner:
     """Learns forests for one set of rows.
 
-    Edges are weighed by `cv` folds, by a single split if that is 1, or by given folds: the mask of
-    the rows that each holds out, (F, n).
+    Edges are weighed by `cv` folds, by a single split if that is 1, or by given folds, (F, n):
+    masks of the rows that each of them holds out.
     """
 
     rows: TrainingRows
@@ -213,7 +213,6 @@ class TreeLearner:
         return best_forest(weights, self.label_names)
 
     def restricted(self, rows: Positions) -> TreeLearner:
-        """Return the learner for a subset of the rows."""
         cv = self.cv if isinstance(self.cv, int) else self.cv[:, rows]
         return replace(self, rows=self.rows.restricted(rows), cv=cv)
 

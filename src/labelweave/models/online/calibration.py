@@ -29,15 +29,15 @@ _COMMON_SPREAD = np.array([1.0, 10.0])
 _SPREAD = np.array([0.3, 1.0])
 # A label's scores rank its rows: no slope is smaller than this share of the common one.
 _SMALLEST_SLOPE = 0.05
-# Rows that are predicted before they are learned from: all up to so many, and as many again
-# whenever the number of rows has doubled.
+# All rows up to this number are predicted before they are learned from, and as many again whenever
+# the number of rows has doubled.
 _PREDICTED = 512
 # Counts are forgotten as weights are, but no faster: how overconfident a learner is changes more
 # slowly than what it has learned, and predicting every row would be slow.
 _FASTEST = 1 / 4096
-# Newton steps at most, and how small one is, relative to the prior, when nothing is left to gain.
+# Largest number of Newton steps, and a step so small, relative to the prior, that it is the last.
 _MOST_STEPS, _CLOSE = 50, 1e-8
-# Labels that are fitted together, to bound memory.
+# Number of labels that are fitted together, to bound memory.
 _TOGETHER = 4096
 _TINY, _EPSILON = np.finfo(np.float64).tiny, np.finfo(np.float64).epsneg
 
@@ -160,7 +160,7 @@ class Latent(NamedTuple):
         return cls((mean - bias_mean) / spread, np.sqrt(bias_variance) / spread)
 
     def calibrated(self, by: CalibrationMap) -> Latent:
-        """Return thresholds with the probabilities of the map, which flattens loadings likewise."""
+        """Return thresholds with the probabilities of the map, which also flattens loadings."""
         log_odds = by.log_odds(self.z)
         z = -np.sign(log_odds) * ndtri_exp(log_expit(-np.abs(log_odds)))
         return Latent(z, self.loading * np.minimum(by.slope / PROBIT_SLOPE, 1.0))

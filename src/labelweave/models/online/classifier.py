@@ -5,9 +5,9 @@ uncertain bias ζ, and are independent given it, so their joint distribution is 
 
     P(y) = ∫ Π_c P(y_c | ζ) N(ζ) dζ,    P(y_c = 1 | ζ) = Φ((z_c − ρ_c ζ) / √(1 − ρ_c²)).
 
-Quadrature makes it a mixture of some nodes. The marginals have a closed form, and the mixture has
-exactly those, however small they are: where the nodes miss one, its probabilities at all nodes are
-moved by the same share.
+Quadrature replaces the integral by a few nodes. The marginals have a closed form, and the mixture
+keeps them exactly, however small they are: if the nodes miss a marginal, its probabilities at all
+nodes are moved by the same share.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from labelweave.models.online.rows import pass_order, repeated
 from labelweave.models.online.settings import OnlineSettings, ProbitModel
 from labelweave.models.online.state import OnlineState
 
-# Rows that `fit` puts in order at a time: no shuffled copy of all of X is made.
+# Number of rows that `fit` shuffles at a time, so that it needs no shuffled copy of all of X.
 _BATCH = 2048
 # Components of the joint distribution of coupled labels.
 _NODES = 16
 # At least this share of a label's variance is its own. Labels that depend on the bias alone would
 # be contradicted at every node of the quadrature, with log-probabilities of -10^30.
 _LEAST_OWN = 0.05
-# Log-odds that are as good as certain, and leave other log-odds their digits.
+# Log-odds that are practically certain, but small enough to leave other log-odds their digits.
 _CERTAIN = 100.0
 
 
@@ -71,8 +71,9 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     coupled : bool, default=True
         Whether all labels share one bias, which is learned quickly, or each label has its own.
     flip_probability : float, default=0.0
-        How often a label is recorded wrongly, below one half: the score of such a row is a margin
-        beyond the bias on the other side, and a row whose score lies there has little influence.
+        The share of labels that are recorded wrongly, below one half. The score of a wrong record
+        lies beyond the margin on the other side of the bias, so that a row with such a score has
+        little influence.
     forgetting : float, default=0.0
         The share of all evidence that is lost with every row: variances rise towards the prior,
         and rows that were learned 1/forgetting rows ago count a third. For data that drift.
@@ -105,13 +106,13 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     Notes
     -----
     ``sample_weight`` says how often a row is seen, in whole numbers. If `partial_fit` is
-    interrupted in the middle of a batch, the model is that of the rows learned so far; any other
-    failure leaves it as it was.
+    interrupted in the middle of a batch, the model keeps what the rows so far have taught; any
+    other failure leaves it as it was.
 
     ``BayesianOnlineClassifier.preset("published")`` has the priors and the noise of the paper, no
     offsets, unscaled rows and no calibration, and decides by
     ``ClassMassNormalization.preset("published")`` unless a `decision` is given beside the preset.
-    The paper also knows the `label_ratios` of `OnlineSettings`. The defaults give a better macro F1
+    The paper also uses the `label_ratios` of `OnlineSettings`. The defaults give a better macro F1
     with "cmn" on every data set tried, most where labels are hard to predict, and calibrated
     probabilities; with "sample" and few rows the published values are a little better.
 
@@ -192,7 +193,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     def scored(self, X: Any) -> ScoredRows:
         """Return the probabilities of the rows of X as log-odds, and labels under drawn models.
 
-        If the rule needs draws, the probabilities are those of the models that are drawn.
+        If the rule needs draws, the probabilities come from the drawn models.
         """
         check_is_fitted(self)
         rule = self.threshold_rule()
@@ -246,7 +247,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
             )
 
     def _begin(self, n_features: int) -> None:
-        del n_features  # the first batch brings them, as later ones may
+        del n_features  # every batch may add features
         self.state_ = OnlineState(model=self.probit_model())
         self.seed_ = self._seed()
 
@@ -262,8 +263,8 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         state = before["state_"] if "_is_fitted" in before else None
         sizes = before.get("n_features_in_"), before.get("n_labels_")
         if state is not None and (state.n_features, state.n_labels) != sizes:
-            # The batch that was interrupted brought features or labels: a posterior cannot shrink,
-            # so they stay, and so does what the rows before the interruption taught.
+            # The interrupted batch added features or labels. A posterior cannot shrink, so they
+            # stay, and so does the evidence of the rows before the interruption.
             self._rates = self._training_rates()
             self._is_fitted = True
             return

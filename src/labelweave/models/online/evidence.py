@@ -62,7 +62,7 @@ class NaturalParameters(NamedTuple):
     def sum(
         cls, evidence: Sequence[NaturalParameters], common: NaturalParameters
     ) -> NaturalParameters:
-        """Return the evidence of several learners, and once the `common` one they began with."""
+        """Add up the evidence of several learners, counting their `common` start once."""
         return cls(*map(added, zip(*evidence, strict=True), common))
 
     def __sub__(self, other: NaturalParameters) -> NaturalParameters:
@@ -79,7 +79,7 @@ class NaturalParameters(NamedTuple):
 
 
 def added(values: Sequence[NDArray[Any]], start: NDArray[Any]) -> Floats:
-    """Add the differences of the values from `start` to it; the same bits in any order of them."""
+    """Add the differences of the values from `start` to it, with the same bits in any order."""
     total = np.zeros(np.shape(start))
     for term in np.sort(np.stack(values) - start, axis=0):  # the smallest first
         total += term
@@ -113,7 +113,7 @@ def merge(
     Parameters
     ----------
     *models : BayesianOnlineClassifier
-        Models with the same parameters and labels, fitted to different rows. Not changed.
+        Models with the same parameters and labels, fitted to different rows; they do not change.
     prior : BayesianOnlineClassifier, optional
         The model that all of them were copies of when they began to learn; by default they began
         from nothing.
@@ -162,7 +162,7 @@ def merge(
 
 
 def _agree(part: Any, whole: Any, name: str) -> bool:
-    """Return whether both models lack the attribute, or one's is how the other's begins."""
+    """Whether both models lack the attribute, or the whole's begins with the part's."""
     mine, others = getattr(part, name, None), getattr(whole, name, None)
     if mine is None or others is None:
         return mine is others
@@ -262,14 +262,14 @@ def smooth(states: Sequence[OnlineState], drift: float) -> list[OnlineState]:
     ----------
     states : sequence of OnlineState
         The posteriors at the ends of consecutive periods; each period began with `drifted` of the
-        one before. Not changed.
+        one before. They do not change.
     drift : float
         Variance of the change from one period to the next, as in `drifted`.
 
     Returns
     -------
     list of OnlineState
-        Copies that differ in the moments of weights and biases only; the last is as it was.
+        Copies, of which only the moments of weights and biases differ; the last one is unchanged.
 
     Examples
     --------

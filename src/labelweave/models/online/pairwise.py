@@ -3,7 +3,7 @@
 Every relevant label's noisy score f_r has to exceed that of every irrelevant one, f_k, by a margin:
 one factor per pair, with a message to each of its two labels, by expectation propagation. If
 exactly one label is relevant, that is the paper's multi-class model, with O(L) factors; in general
-there are up to O(L²). It is plain NumPy, one row at a time.
+there are up to O(L²). The code is plain NumPy, one row at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_SWEEPS = 50
 # Sweeps over the factors end when no mean moves by more than this share of its standard deviation
 # and no precision by more than this share of itself.
 _CLOSE = 1e-6
-# The least of its precision that a cavity keeps, whatever wrongly recorded labels take away.
+# A cavity keeps at least this share of its prior precision, whatever wrong records take away.
 _LEAST_PRECISION = 1e-3
 # As in the kernels: noise has at least this variance, and a row leaves at least this share of the
 # variance of a weight.

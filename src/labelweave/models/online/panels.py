@@ -1,8 +1,8 @@
-"""Where the posterior of the weights lies in memory, how much it takes, and checks of stored ones.
+"""The weights of a posterior in memory: their layout, their size, and checks of stored ones.
 
 Weights lie in panels: arrays (D, 2, labels) of float32 with the mean and the variance of every
-weight, some labels in each. What one feature means to the labels of a panel lies together, on whole
-cache lines.
+weight, some labels in each. The weights of one feature in a panel lie together, on whole cache
+lines.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from labelweave.models.online.calibration import N_BINS
 from labelweave.models.online.settings import ProbitModel
 
 Weights = NDArray[np.float32]
-# Labels are worked on sixteen at a time: a cache line of float32.
+# Labels are processed sixteen at a time: a cache line of float32.
 _BLOCK = 16
-# Labels of the first panels, then of all others. Threads share the panels, so there should be
-# several, and half of the labels about where one begins; but what lies together is read faster.
+# Labels of the first panels, and of all later ones. Threads share the panels, so there should be
+# several, with a boundary near half of the labels; but wide panels are read faster.
 _FIRST_PANELS, _PANEL = (64, 64, 128, 256), 512
 
 
@@ -61,7 +61,7 @@ class WeightPanels:
         panel[n_known:n_features, 1] = self.prior_variance
 
     def bound(self) -> list[Weights]:
-        """Return the panels as kernels take them: with room for labels to come."""
+        """Return the panels as kernels take them, including room for further labels."""
         return [panel[: self.n_features] for panel in self._panels]
 
     def views(self) -> list[Weights]:
@@ -90,7 +90,7 @@ def panel_slices(n_labels: int) -> list[slice]:
 
 
 def _aligned(n_features: int, width: int) -> Weights:
-    """Memory for a panel, on whole cache lines and not yet touched."""
+    """Allocate a panel on whole cache lines, without touching the memory."""
     memory = np.empty(n_features * 2 * width + _BLOCK, dtype=np.float32)
     skipped = -(memory.ctypes.data // memory.itemsize) % _BLOCK
     return memory[skipped : skipped + n_features * 2 * width].reshape(n_features, 2, width)
@@ -100,9 +100,9 @@ def _aligned(n_features: int, width: int) -> Weights:
 # has 1,040 bytes of counts for calibration, and its name takes kilobytes while the model file is
 # written.
 _LABEL_BYTES = 6500
-# The row up to which a feature has forgotten, its copy while others join, and in the file.
+# A feature: the row up to which it has forgotten, with copies while others join and in the file.
 _FEATURE_BYTES = 40
-# A label of a row that is being learned: its scores and probabilities, and the ranks of these.
+# A label of a row that is being learned: its scores and probabilities, and their ranks.
 _CELL_BYTES = 52
 
 
@@ -139,7 +139,7 @@ def check_posterior(arrays: Mapping[str, NDArray[Any]], model: ProbitModel) -> N
     lengths = _array(arrays, "row_lengths", (2,), np.float64)
     # Features are divided by the mean length, if there are rows with features.
     if not ((lengths > 0).all() or (lengths == 0).all()):
-        raise ValueError("row_lengths is no sum of lengths and their number")
+        raise ValueError("row_lengths must hold the sum of lengths and their number")
     _array(arrays, "calibration", (n_labels, 2, N_BINS), np.float64, most=np.inf)
 
 
@@ -154,7 +154,7 @@ def _array(
     """Return an array, checked: its numbers must be finite and, if given, from 0 to `most`."""
     array = arrays[name]
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
-        raise ValueError(f"{name} is no {dtype.__name__} array of shape {shape}")
+        raise ValueError(f"{name} is not a {dtype.__name__} array of shape {shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has numbers that are not finite")
     if most is not None and ((array < 0) | (array > most)).any():

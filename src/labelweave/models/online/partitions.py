@@ -46,7 +46,7 @@ from labelweave.models.online.stream import (
 
 # Weights that are worked on at a time, so that intermediate results stay in the cache.
 _TOGETHER = 1 << 16
-# The counts that there are for each label.
+# Names of the counts that each label has.
 BY_LABEL = ("positives", "observed", "calibration")
 
 
@@ -107,14 +107,14 @@ def site(
 
 
 def cavity(posterior: OnlineState, labels: Sequence[int], own: Site) -> OnlineState:
-    """Return the posterior of a part's features without its site, by all the other parts."""
+    """Return the posterior of a part's features from all other parts, without its own site."""
     model, target = posterior.model, columns_of(own.labels, labels)
     start = OnlineState(len(own.features), posterior.n_labels, model=model)
     counts = {name: array.copy() for name, array in posterior.counts().items()}
     for name in BY_LABEL:
         counts[name][target] -= own.counts[name]
     counts["row_lengths"] -= own.counts["row_lengths"]
-    # From row 0 on, as many rows are predicted for calibration as if the part came first.
+    # Calibration counts from row 0: it predicts as many rows as if the part came first.
     start.set_counts(consistent(counts) | {"n_rows": np.array(0)})
     of_posterior = np.append(0, 1 + own.features)
     for number, columns in enumerate(panel_slices(posterior.n_labels)):
@@ -160,7 +160,7 @@ def inside(target: Indices, columns: slice) -> tuple[slice | Indices, slice | In
 
 
 def consistent(counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return sums and differences of counts as counts: rounding leaves nothing below zero."""
+    """Return sums and differences of counts as counts, without rounding errors below zero."""
     lengths = counts["row_lengths"]
     return counts | {
         "calibration": np.maximum(counts["calibration"], 0.0),
@@ -191,7 +191,7 @@ class LearnedPartition(NamedTuple):
     sample: RowSample
 
     def of_sample(self) -> LearnedPartition:
-        """Return the part for calibration: its sample, and its site for the features of these."""
+        """Return the part for calibration: its sample, and its site for the sample's features."""
         X, used = without_empty_columns(self.sample.X)
         return self._replace(site=self.site.of_features(used), sample=RowSample(X, self.sample.Y))
 
@@ -217,8 +217,8 @@ def learn_partition(
 ) -> LearnedPartition:
     """Learn from a part of the rows, a file or a pair of arrays, held in memory as a whole.
 
-    A part that is learned again has the posterior of all parts and its labels, in `others`, and its
-    `own` site.
+    If a part is learned again, `others` holds the posterior of all parts and its labels, and `own`
+    the site of this part.
     """
     known = () if others is None else others[1]
     limits = limits or Limits()

@@ -28,7 +28,7 @@ def csr_batches(X: Any, n_features: int) -> Iterator[tuple[int, int, CsrArrays]]
 
 
 def check_rows(X: Any, n_features: int) -> None:
-    """Raise ValueError unless X is a matrix of finite numbers with at most so many columns."""
+    """Raise ValueError unless X is a finite matrix with at most `n_features` columns."""
     if X.ndim != 2 or X.shape[1] > n_features:
         raise ValueError(
             f"X must have at most {n_features} columns, one for each feature; got shape "
@@ -74,12 +74,12 @@ def repeated(order: Indices, sample_weight: Floats | None) -> Indices:
     return np.repeat(order, sample_weight[order].astype(np.int64))
 
 
-# Longer rows count as this long: sums of lengths stay finite.
+# Longer rows count as this long, so that sums of lengths stay finite.
 _LONGEST = 1e280
 
 
 class RowScale:
-    """The mean length ‖x‖ of the rows so far, those without features left out.
+    """The mean length ‖x‖ of the rows so far; rows without features do not count.
 
     Priors, noise and margin are meant for rows of length one. Rows of standardised measurements
     are √D long: divided by the mean length, they suit these priors, and still differ in length.

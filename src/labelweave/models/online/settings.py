@@ -5,7 +5,7 @@ and, if labels share a bias, an offset a_c of its own. The label applies if s_c 
 variance `noise`² exceeds a bias b ~ N(0, `bias_variance`) by a margin (figure 3 of the paper), or
 the scores of all labels that the row does not have (figures 1 and 2).
 
-`OnlineSettings` holds what has a good default. `ProbitModel` holds what a user names first, too: it
+`OnlineSettings` holds the parameters with good defaults. `ProbitModel` adds the main parameters: it
 is everything besides the rows that a posterior depends on.
 """
 
@@ -55,9 +55,9 @@ class OnlineSettings:
         Prior variance of a weight; its prior mean is 0. Only its size and that of `noise` relative
         to `margin` matter to the order of scores.
     bias_variance : float, default=1.0
-        Prior variance of a bias, of the order of a squared margin. Much more lets the first rows
-        move it far beyond all scores; with a `flip_probability` it stays there, and labels on its
-        wrong side count as recorded wrongly.
+        Prior variance of a bias, of the order of a squared margin. A much larger one lets the first
+        rows move it far beyond all scores; with a `flip_probability` it stays there, and labels on
+        its wrong side count as recorded wrongly.
     label_offset : float, default=0.5
         Value of a constant feature, with one weight per label, beside the bias that coupled labels
         share: it lets frequent labels score higher than others. 0 leaves it out.
@@ -132,7 +132,7 @@ class OnlineSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbitModel:
-    """What a posterior depends on besides the rows; its parameters are those of the estimator.
+    """Everything that a posterior depends on besides the rows, with parameters as in the estimator.
 
     The margin in its settings is always a number.
     """
@@ -161,13 +161,13 @@ class ProbitModel:
 
     @classmethod
     def of(cls, **values: Any) -> ProbitModel:
-        """Return the model of these values, among them those of its settings, as in `as_dict`."""
+        """Make the model from plain values, including its settings, as `as_dict` returns them."""
         names = {part.name for part in fields(OnlineSettings)} & values.keys()
         settings = OnlineSettings(**{name: values.pop(name) for name in names})
         return cls(settings=settings, **values)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, those of the settings among them, for a checkpoint."""
+        """Return plain values, including the settings, for a checkpoint."""
         values = asdict(self)
         values |= values.pop("settings")
         likelihood, ratios = values.pop("likelihood"), values.pop("label_ratios")
@@ -176,7 +176,7 @@ class ProbitModel:
         return {"likelihood": likelihood, **plain, "label_ratios": ratios}
 
     def check_n_labels(self, n_labels: int, may_grow: bool = True) -> None:
-        """Refuse more labels than have known ratios, and fewer if none will join them."""
+        """Refuse more labels than known ratios, and fewer if no further labels may join."""
         ratios = self.settings.label_ratios
         known = n_labels if ratios is None else len(ratios)
         if n_labels > known or (n_labels < known and not may_grow):
@@ -187,7 +187,7 @@ class ProbitModel:
 
     @property
     def bias_prior(self) -> float:
-        """Prior variance of a bias; labels that are compared with each other have it at 0."""
+        """Prior variance of a bias; labels that are compared with each other have a bias of 0."""
         return float(self.settings.bias_variance) if self.likelihood == "bias" else _KNOWN
 
     @property
@@ -212,5 +212,5 @@ def _native_settings(model: ProbitModel) -> native.OnlineSettings:
 
 
 def skew_of(absent: Floats) -> Floats:
-    """Return ln(e + 1/r) for labels that 1/r rows lack for each row that has them."""
+    """Return ln(e + 1/r), where 1/r is the ratio of rows without a label to rows with it."""
     return np.asarray(np.log(np.e + absent))

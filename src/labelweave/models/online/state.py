@@ -52,8 +52,8 @@ _WORTH_THREADS = 16
 class OnlineState:
     """The posterior of a Bayesian online learner, updated row by row.
 
-    It has learned from `n_rows` rows. Of these, `positives` had each label, (L,), and of `observed`
-    it is known whether they had it.
+    It has learned from `n_rows` rows. For each label, (L,), `observed` counts the rows in which its
+    value was known, and `positives` the rows that had it.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class OnlineState:
     def update(self, X: Any, Y: NDArray[Any], n_threads: int = 1, *, seen: bool = False) -> None:
         """Learn from the rows of X (array or sparse) and Y (0, 1, or -1 for unknown) in turn.
 
-        Rows that were `seen` before do not count for calibration. What is wrong with a batch is
-        found before any of its rows is learned from.
+        Rows that were `seen` before do not count for calibration. The whole batch is checked before
+        any of its rows is learned from.
         """
         labels = self._label_matrix(Y, X.shape[0], self.n_labels)
         if self.n_labels == 0:
@@ -92,7 +92,7 @@ class OnlineState:
     def admit(self, X: Any, Y: NDArray[Any]) -> None:
         """Make room for the features and labels of a batch, the next one to learn from.
 
-        What is wrong with the batch is found before anything changes.
+        The batch is checked before anything changes.
         """
         self._label_matrix(Y, X.shape[0], max(self.n_labels, Y.shape[1]))
         check_rows(X, X.shape[1])
@@ -152,7 +152,7 @@ class OnlineState:
                 self._learn_natively(rows, labels, predicted.rows - start, z, n_threads)
             else:
                 update_pairwise(self, rows, labels, predicted.rows - start, z)
-        finally:  # after Ctrl-C the state is that of the rows it counts
+        finally:  # after Ctrl-C the state agrees with the number of rows that it counts
             self._row_scale.sums = lengths[self.n_rows - start]
             done = predicted.before(self.n_rows)
             self._calibration.add(z[: len(done.rows)], labels[done.rows - start], done.retained)
@@ -220,7 +220,7 @@ class OnlineState:
 
     def latent_of(self, mean: Floats, variance: Floats) -> Latent:
         """Return the latent variables of labels whose scores have these moments, (..., L) each."""
-        # The paper's prediction is free of noise; a calibrated one need not guess.
+        # The paper predicts without noise; calibrated probabilities can include it.
         noise = self.settings.noise if self.settings.calibrate else 0.0
         return Latent.of(mean, variance + noise**2, self.bias_mean, self.bias_variance)
 
@@ -304,7 +304,7 @@ class OnlineState:
     def panel_moments(
         self, number: int, rows: slice | Indices = slice(None)
     ) -> tuple[Weights, Weights]:
-        """Return mean and variance of the weights of one panel, the first row the offsets'."""
+        """Return mean and variance of the weights of one panel; the first row holds the offsets."""
         panel = self._panels.views()[number][rows]
         mean, variance = panel[:, 0], panel[:, 1]
         return mean, self._forgotten(variance, self.n_rows - self._stored_current[rows])
@@ -355,7 +355,7 @@ class OnlineState:
         self._bias_mean, self._bias_variance = np.array(mean, float), np.array(variance, float)
 
     def counts(self) -> dict[str, NDArray[Any]]:
-        """Return all that was counted, by name: not copied."""
+        """Return all counts by name, not copied."""
         return {
             "positives": self.positives,
             "observed": self.observed,
@@ -374,7 +374,7 @@ class OnlineState:
     # Files and copies.
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the posterior for a checkpoint: not copied, the arrays change with learning."""
+        """Return the posterior for a checkpoint, in arrays that learning will change."""
         panels = {f"panel_{number}": panel for number, panel in enumerate(self._panels.views())}
         others = {
             "current": self._stored_current,
@@ -385,7 +385,7 @@ class OnlineState:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) -> Self:
-        """Return the state of these arrays, copied and checked, and of `ProbitModel.as_dict`."""
+        """Check and copy arrays and values of `ProbitModel.as_dict`; return their state."""
         model = ProbitModel.of(**values)
         check_posterior(arrays, model)
         return cls._copied(arrays, model)

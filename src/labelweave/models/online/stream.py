@@ -37,12 +37,12 @@ _LAYOUT = 4
 
 
 class CheckpointError(OSError):
-    """A checkpoint has no place on the disk."""
+    """A checkpoint cannot be written."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All that a run needs to go on as if it had never stopped."""
+    """Everything that a run needs to continue as if it had never stopped."""
 
     #: Settings, the place in the input and counters, as JSON can hold them.
     facts: Mapping[str, Any]
@@ -78,7 +78,7 @@ class Checkpoint:
 
 @contextmanager
 def _cannot_be_written(path: Path) -> Iterator[None]:
-    """Turn an error of the disk into one that names the checkpoint: the input is open, too."""
+    """Turn a disk error into one that names the checkpoint, since the input is open too."""
     try:
         yield
     except OSError as error:
@@ -120,7 +120,7 @@ class LabelColumns:
 
 
 def from_first_label(X: Any, Y: Labels) -> tuple[Any, Labels]:
-    """Return the rows from the first one with a label on: those before are of no use."""
+    """Drop the rows before the first one that has a label: they are of no use."""
     begin = int(np.argmax((Y >= 0).any(axis=1))) if Y.size else len(Y)
     return X[begin:], Y[begin:]
 
@@ -169,7 +169,7 @@ class PrequentialF1:
     def of(cls, counts: NDArray[Any]) -> PrequentialF1:
         """Return the quality with stored counts, checked."""
         if counts.dtype != np.int64 or counts.ndim != 2 or len(counts) != 3:
-            raise ValueError("the counts of prequential F1 are no (3, L) int64 array")
+            raise ValueError("the counts of prequential F1 must be a (3, L) int64 array")
         if (counts[0] > counts[1:]).any():
             raise ValueError("the counts of prequential F1 contradict each other")
         quality = cls()
@@ -183,7 +183,7 @@ def columns_of(numbers: Sequence[int], among: Sequence[int]) -> Indices:
 
 
 def predict_by_frequency(state: OnlineState, X: Any, n_threads: int = 1) -> Labels:
-    """Predict a batch as a test set of its own, each label as often as it was seen so far."""
+    """Predict a batch as a test set of its own, each label as often as it occurred so far."""
     rates = state.positives / np.maximum(state.observed, 1)
     scores = Probabilities(state.log_odds(X, n_threads))
     return ClassMassNormalization(rates).label(scores)
@@ -193,9 +193,9 @@ class StreamLearner:
     r"""Learn a posterior from a stream of rows, in bounded memory and with checkpoints.
 
     The posterior depends on the rows and their order alone: not on batches, threads, or how often
-    the run was stopped and resumed. Each batch of the first pass but the first is predicted before
-    it is learned from. Features and labels join when they first appear, unless the text or the
-    stream's options say how many there are; rows before a label's first appearance say nothing
+    the run was stopped and resumed. In the first pass, each batch except the first is predicted
+    before it is learned from. Features and labels join when they first appear, unless the text or
+    the stream's options say how many there are; rows before a label's first appearance say nothing
     about it.
 
     Parameters
@@ -211,13 +211,13 @@ class StreamLearner:
         Lines that are read, predicted and learned from at a time.
     checkpoint : path, optional
         The file for checkpoints. If it exists, the run goes on from it. Two runs must not share it;
-        `labelweave stream` sees to that with a lock.
+        `labelweave stream` ensures this with a lock.
     checkpoint_every : int, default=100000
         Lines between two checkpoints, hence the most that have to be learned again.
     score : bool, default=True
         Whether to predict each batch before learning from it, which takes about as much time.
     n_threads : int, default=1
-        Threads.
+        Number of threads.
     limits : Limits, optional
         How much memory learning may take, up to the saved model.
 
@@ -228,7 +228,7 @@ class StreamLearner:
     quality : PrequentialF1
         The F1 of the predictions: ``quality.macro()`` and ``quality.micro()``.
     n_rows, n_bad, n_resumed : int
-        Rows read, malformed lines left out, and rows read before the checkpoint that `run` took up.
+        Rows read, malformed lines left out, and rows read before `run` resumed from a checkpoint.
     complaint : str
         The error in the first malformed line.
 
@@ -301,7 +301,7 @@ class StreamLearner:
                 progress(self)
 
     def resume(self) -> None:
-        """Go on from the checkpoint, if there is one and nothing was learned yet."""
+        """Continue from the checkpoint, if there is one and nothing was learned yet."""
         if self.checkpoint is not None and self.n_rows == 0 and self.checkpoint.exists():
             self._take_up(self.checkpoint)
 
@@ -312,7 +312,7 @@ class StreamLearner:
             self._place = None
 
     def _learn(self, batch: RowBatch) -> None:
-        """Learn from a batch; one that is refused leaves everything as it was."""
+        """Learn from a batch; a batch that is refused changes nothing."""
         n_rows = len(batch.label_starts) - 1
         self._check_size(batch.X)
         n_features = max(self.state.n_features, batch.X.shape[1])
@@ -391,7 +391,7 @@ class StreamLearner:
 def _count(value: Any) -> int:
     """Return a stored count, which is an int and not negative."""
     if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no count")
+        raise ValueError(f"{value!r} is not a count")
     return value
 
 

@@ -193,8 +193,7 @@ class InstanceBasedLogistic(MultiLabelClassifier):
     learned from the frequencies of all labels (IBLR-ML), and with ``passthrough=True`` from the
     original features, too (IBLR-ML+). In training, no row is its own neighbour. Distances are
     Euclidean, so features should be on comparable scales. Ties are broken by the order of the
-    training rows.
-    ``InstanceBasedLogistic.preset("published")`` has ten neighbours, as by default.
+    training rows. ``InstanceBasedLogistic.preset("published")`` has ten neighbours, as by default.
 
     Parameters
     ----------

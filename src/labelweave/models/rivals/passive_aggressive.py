@@ -57,7 +57,6 @@ class Window:
 
     @classmethod
     def empty(cls, n_labels: int) -> Self:
-        """Return a window without rows."""
         return cls(np.zeros((0, n_labels)), np.zeros((0, n_labels), dtype=np.int8), np.zeros(0))
 
     def extended(self, scores: Floats, labels: Labels, weight: Floats, most: int) -> Self:
