@@ -15,7 +15,7 @@ def test_make_test_runs_the_fast_suite():
 
 def test_the_fast_suite_draws_fewer_examples(request):
     fast = request.config.getoption("fast")
-    assert settings.default.max_examples == (40 if fast else 100)
+    assert settings.default.max_examples == (20 if fast else 100)
 
 
 def test_the_fast_suite_has_no_slow_test(request):

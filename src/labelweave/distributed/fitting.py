@@ -28,7 +28,7 @@ def fit(
 ) -> Model:
     """Fit a model on a cluster, whose workers fit blocks of its logistic regressions.
 
-    Workers fit the conditionals of different labels separately, and also the regressions that choose
+    Workers fit the conditionals of labels separately, and also the regressions that choose
     penalties, orders and structures. The model equals the result of ``model.fit(X, Y)`` to the last
     bit. X and Y are sent to each worker once; work of less than about a tenth of a second is done
     in this process.

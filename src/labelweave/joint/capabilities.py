@@ -1,13 +1,13 @@
 """The six things that strategies may ask of a form.
 
-Every `JointDistribution` gives probabilities, samples and posteriors, and by these a greedy vector
-and, while few labels are unknown, its mode by enumeration. The protocols here say what only some
-forms can do. A form has a capability by having its members, and a strategy asks
+Every `JointDistribution` gives probabilities, samples and posteriors. A greedy vector follows from
+them and, while few labels are unknown, so does the mode by enumeration. The protocols here describe
+the abilities of some forms. A form has a capability if it has its members, and a strategy asks
 ``isinstance(joint, VectorLists)``: it never needs to know the class, so a new form is served by
 every strategy whose capability it provides.
 
 ===============  =======================================  ==========================================
-capability       forms                                    what asks for it
+capability       forms                                    used by
 ===============  =======================================  ==========================================
 `ClosedMode`     independent, listed, tree                `Auto`, `Greedy`, `Beam`, `BestFirst`
 `BoundedSearch`  chain, field, mixture                    `Auto`, `BestFirst`, `Greedy`,
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a search for the mode stops before it has a proof.
+    """The limits at which a search for the mode stops before it has a proof.
 
-    It looks at ``budget`` partial vectors of each row (with 0, it returns the vector it starts
-    from), a row ends when its vector is proven to be within ``epsilon`` nats of the mode, and
-    vectors whose log-probability is not above ``least_log_prob`` need not be found. ``relaxed``
-    asks for the tighter and dearer bound, in forms that have one.
+    A search looks at ``budget`` partial vectors of each row; with 0 it returns its start vector.
+    The search of a row ends when its vector is proven to be within ``epsilon`` nats of the mode.
+    Vectors whose log-probability is not above ``least_log_prob`` need not be found. ``relaxed``
+    asks for the tighter, more expensive bound in forms that have one.
     """
 
     budget: int
@@ -58,7 +58,7 @@ class Limits:
 
 @runtime_checkable
 class ClosedMode(Protocol):
-    """The mode costs no search, however many labels there are."""
+    """The mode needs no search, however many labels there are."""
 
     def closed_mode(self) -> Mode:
         """Return the mode of every row, proven."""
@@ -67,7 +67,7 @@ class ClosedMode(Protocol):
 
 @runtime_checkable
 class BoundedSearch(Protocol):
-    """A search for the mode that knows an upper bound wherever it stops."""
+    """A search for the mode that has an upper bound whenever it stops."""
 
     @property
     def search_first(self) -> bool:
@@ -77,7 +77,7 @@ class BoundedSearch(Protocol):
     def search(self, limits: Limits, start: Mode | None = None) -> Mode:
         """Return the best vectors found within the limits, and the best bound still open.
 
-        A search under the relaxed bound begins with ``start``, and returns nothing worse.
+        A search under the relaxed bound begins with ``start`` and returns no worse vector.
         """
         ...
 
@@ -94,7 +94,7 @@ class VectorLists(Protocol):
     def best_vectors(self, k: int, width: int | None = None) -> Ranked:
         """Return ``k`` vectors, with a bound on all others.
 
-        ``width`` candidates are held at a time; by default, as many as mostly are enough.
+        ``width`` candidates are kept at a time; the default is usually enough.
         """
         ...
 
@@ -117,15 +117,15 @@ class Trees(Protocol):
 
 @runtime_checkable
 class Powers(Protocol):
-    """P(y)^e, normalised, or a distribution near it that can be drawn from.
+    """P(y)^e, normalised, or an approximation of it that can be sampled.
 
-    Unless ``exact_powers`` holds, the power is only near P^e, and positive wherever P is.
+    Unless ``exact_powers`` holds, the power is an approximation, and positive wherever P is.
     """
 
     exact_powers: ClassVar[bool]
 
     def power(self, exponent: float) -> JointDistribution:
-        """Return the distribution proportional to P(y)^exponent, or one near it."""
+        """Return the distribution proportional to P(y)^exponent, or an approximation of it."""
         ...
 
 
@@ -156,7 +156,7 @@ def _greedy_by_evidence(joint: JointDistribution) -> Mode:
 
 
 def near_power(joint: JointDistribution, exponent: float) -> JointDistribution:
-    """Return P(y)^exponent, normalised, or the nearest distribution that the form knows."""
+    """Return P(y)^exponent, normalised, or the approximation that the form provides."""
     return joint.power(exponent) if isinstance(joint, Powers) else joint
 
 

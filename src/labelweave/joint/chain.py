@@ -2,11 +2,11 @@
 
 The chain rule holds for conditionals of any kind. They know nothing of evidence: the
 log-probability of a vector before conditioning is called its *log-joint*. Evidence clamps labels:
-the conditionals of clamped labels become weights, and only their *ancestors*, the labels they
-depend on, have to be summed over to normalise. All other labels are still drawn one after the
-other. So conditioning is exact while at most 16 unknown labels are ancestors of the evidence, and
-uses populations of weighted prefixes beyond. Quantities of long chains come from such populations
-too. Formulas: docs/design/math.md, section 2.
+the conditionals of clamped labels become weights. The normaliser is a sum over their *ancestors*
+alone, the labels they depend on; all other labels are still drawn one after the other. Conditioning
+is therefore exact while at most 16 ancestors of the evidence are unknown, and uses populations of
+weighted prefixes beyond. Populations also give the quantities of long chains. Formulas:
+docs/design/math.md, section 2.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class ChainJoint(JointDistribution):
     scores : (n, L) array
         Log-odds of each label when no earlier label is positive.
     coupling : (L, L) array
-        ``coupling[j, k]`` is what a positive label k adds to the log-odds of label j; zero unless
-        k comes before j in ``order``.
+        A positive label k adds ``coupling[j, k]`` to the log-odds of label j; zero unless k comes
+        before j in ``order``.
     order : (L,) array of int, optional
         The labels in the order of the chain; by default 0 … L−1.
     **rows
@@ -184,7 +184,7 @@ class ChainJoint(JointDistribution):
         return self._normaliser.standard_error
 
     def _exact(self, quantity: Quantity) -> Floats:
-        # What evidence does to earlier labels is left to the table.
+        # The table accounts for the effect of evidence on earlier labels.
         if quantity in ("cardinality", "cardinality_by_label") and (self._known < 0).all():
             found = self.conditionals.cardinality(by_label=quantity == "cardinality_by_label")
             if found is not None:
@@ -236,17 +236,17 @@ class ChainJoint(JointDistribution):
         return Estimate(value, error, exact)
 
     def _evidence_patterns(self, known: Labels) -> Iterator[tuple[Indices, Indices, Indices]]:
-        """Yield rows with the same labels known, these with their ancestors, and the unknown ones.
+        """Yield the rows that share their known labels, with two lists of labels.
 
-        The known labels and their ancestors are in the order of the chain, the unknown among them
-        increasing.
+        The first holds the known labels and their ancestors in the order of the chain, the second
+        the unknown labels among them in increasing order.
         """
         for rows, unknown in patterns(known):
             order = self.conditionals.ancestors(np.flatnonzero(~unknown))
             yield rows, order, np.sort(order[unknown[order]])
 
     def _ancestor_cells(self, n_free: int) -> int:
-        """Numbers a row needs to deal with the unknown ancestors of its evidence."""
+        """Return how many numbers a row holds for the unknown ancestors of its evidence."""
         return 2**n_free if n_free <= MAX_ENUMERATED else POOL_SIZE * self.n_labels
 
     def _populations(
@@ -277,7 +277,7 @@ class ChainJoint(JointDistribution):
         enumerable = len(free) <= MAX_ENUMERATED
         for block in row_blocks(len(rows), max(self._ancestor_cells(len(free)), k)):
             part = self[rows[block]]
-            # The ancestral step never draws these labels, so the number of one of them is free.
+            # The ancestral step never draws these labels, so the random number of one is free.
             uniform = part._uniform(seed, k, int(free[0]))
             if enumerable:
                 table = part.conditionals.table(part._known, free, order)
@@ -304,7 +304,7 @@ class ChainJoint(JointDistribution):
         return labels, log_weight
 
     def _conditionals(self, labels: Labels) -> Floats:
-        """Given the earlier labels, or where evidence depends on the label, given all others."""
+        """Condition on the earlier labels, or on all others where evidence depends on the label."""
         probability = np.asarray(expit(self.conditionals.log_odds(labels)))
         for rows, _, free in self._evidence_patterns(self._known):
             if len(free):
@@ -322,9 +322,10 @@ class ChainJoint(JointDistribution):
         value = np.empty(quantities.shape(self, quantity))
         error = np.empty_like(value)
         for rows, ancestors, free in self._evidence_patterns(self._known):
-            # A population holds all heavy vectors and none twice, so it says more than as many
-            # draws. But it meets evidence behind its ancestors, and may hold nothing that agrees.
-            # So ancestors are drawn from their posterior if few enough of them are unknown.
+            # A population holds all heavy vectors and none twice, so it is more accurate than as
+            # many draws. But it passes the ancestors of the evidence first, and may then hold no
+            # vector that agrees with it. So ancestors are drawn from their posterior if few enough
+            # of them are unknown.
             if population_sizes(k)[1] < 2 ** len(free) <= 2**MAX_ENUMERATED:
                 part = quantities.from_weighted_draws(self[rows], quantity, k, seed)
             else:
@@ -346,7 +347,7 @@ class ChainJoint(JointDistribution):
         if quantity == "marginals":
             values = self._population_marginals(found, free)
         else:
-            # Few of many labels are present: most cardinalities are met by no vector.
+            # Vectors have few of many labels, so most cardinalities have no vector.
             n_sizes = int(found.labels.sum(axis=3, dtype=np.int64).max()) + 1
             values = np.stack(
                 [
@@ -369,7 +370,7 @@ class ChainJoint(JointDistribution):
     def _population_marginals(self, found: Populations, free: Indices) -> Floats:
         """Marginals (n, r, L) of each population; ``free`` are unknown ancestors of the evidence.
 
-        These were met before the evidence: they are averaged over the vectors left at the end.
+        The walk passes them before the evidence, so they are averaged over the final vectors.
         """
         if len(free) == 0:
             return found.marginals
@@ -383,14 +384,14 @@ class ChainJoint(JointDistribution):
     def _of_population(
         self, quantity: Quantity, found: Populations, i: int, n_sizes: int
     ) -> Floats:
-        """Return a quantity by the vectors left in one population."""
+        """Estimate a quantity from the final vectors of one population."""
         labels, weight = found.labels[:, i], normalised_weights(found.log_weight[:, i])
         if quantity == "entropy":
             log_prob = np.where(weight > 0, self._log_prob(labels), 0.0)
             return mean_from_draws(-log_prob, weight)[0]
         if quantity != "pairwise":
             return moment(quantity, labels, weight, n_sizes)
-        # The later label of a pair by its probability given the earlier ones, as in marginals.
+        # A later label counts by its probability given the earlier ones, as in marginals.
         probability = self._conditionals(labels)
         both = (labels * weight[:, :, None]).transpose(0, 2, 1) @ probability
         position = np.argsort(self.order)
@@ -404,7 +405,7 @@ class ChainJoint(JointDistribution):
     def _cells_per_row(self, quantity: Quantity, k: int) -> int:
         linear = self.conditionals.linear is not None
         if linear and quantity == "marginals" and not (self._known >= 0).any():
-            return 2 * population_sizes(k)[0] * self.n_labels  # no vectors are asked for
+            return 2 * population_sizes(k)[0] * self.n_labels  # without vectors
         return super()._cells_per_row(quantity, k)
 
     # ------------------------------------------------------------------ search
@@ -412,11 +413,10 @@ class ChainJoint(JointDistribution):
     def search(self, limits: Limits, start: Mode | None = None) -> Mode:
         """Return the best vectors found within the limits, and the best bound still open.
 
-        Searches work with log-joints; what they return is divided by the probability of the
-        evidence.
+        Searches work with log-joints; their results are divided by the probability of the evidence.
         """
         normaliser = self._normaliser
-        # An estimated normaliser bounds nothing; but no evidence has more than all the mass.
+        # An estimated normaliser gives no bound, but no evidence has a probability above one.
         log_mass = np.where(normaliser.exact, normaliser.value, 0.0)
         floor = limits.least_log_prob + normaliser.value
         labels = None if start is None else start.labels
@@ -428,7 +428,7 @@ class ChainJoint(JointDistribution):
         return start.or_better(found) if limits.relaxed and start is not None else found
 
     def best_vectors(self, k: int, width: int | None = None) -> Ranked:
-        """Return the ``k`` best vectors of a beam search, and what bounds all others."""
+        """Return the ``k`` best vectors of a beam search, and a bound on all others."""
         found = self.conditionals.beam(self._known, k, max(k, width or BEAM_WIDTH))
         normaliser = self._normaliser.value
         return Ranked(

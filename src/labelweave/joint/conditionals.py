@@ -1,4 +1,4 @@
-"""What the conditionals of all chains share: an order, grids of log-odds, and populations."""
+"""The common parts of all conditionals: the order, grids of log-odds, and populations."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def check_order(order: npt.ArrayLike | None, n_labels: int) -> Indices:
 
 
 def grid_log_odds(log_odds: LogOdds, label: int, labels: Labels, before: Indices) -> Floats:
-    """Return the log-odds (n, k) of ``label`` for k vectors per row, seen only ``before`` it."""
+    """Return the log-odds (n, k) of ``label`` given the labels ``before`` it in k vectors a row."""
     n, k, n_labels = labels.shape
     prefix = np.zeros((n * k, n_labels), dtype=np.int8)
     prefix[:, before] = labels.reshape(n * k, n_labels)[:, before]
     return log_odds(label, np.repeat(np.arange(n), k), prefix).reshape(n, k)
 
 
-# Independent populations of each row, whose spread is the standard error. Fewer would be larger and
-# more accurate, but seven degrees of freedom are few enough.
+# Independent populations of each row; their spread gives the standard error. Fewer populations
+# would be larger and more accurate, but seven degrees of freedom are few enough.
 N_POPULATIONS = 8
 
 
@@ -48,13 +48,13 @@ def population_sizes(samples: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Populations:
-    """What r populations of at most m weighted prefixes say about each of n rows.
+    """The results of r populations of at most m weighted prefixes for each of n rows.
 
     A population starts from the empty prefix. Each prefix is extended by both values of the next
     label and its weight split between them, so that the weights of the positive ones sum to the
-    label's marginal. When there are more prefixes than the population may hold, the heaviest stay
-    as they are; the others are drawn in proportion to their weights, and all have the same weight
-    afterwards, the *quantum* (Fearnhead and Clifford, 2003; docs/design/math.md, 2.4).
+    label's marginal. When there are more prefixes than the population may hold, the heaviest keep
+    their weights. The others are drawn in proportion to their weights, and each drawn one gets the
+    same weight, the *quantum* (Fearnhead and Clifford, 2003; docs/design/math.md, 2.4).
     """
 
     #: (n, r, L): P(y_j = 1) given the evidence on labels that come before j in the walk.
@@ -63,14 +63,14 @@ class Populations:
     log_evidence: Floats
     #: (n, r): the largest weight of a prefix that was drawn; zero if all is exact.
     quantum: Floats
-    #: (n, r, m, L): the vectors left at the end, or m = 0 if they were not asked for.
+    #: (n, r, m, L): the final vectors, or m = 0 if they were not requested.
     labels: Labels
     #: (n, r, m): logarithms of their weights, which sum to the evidence; -inf for no vector.
     log_weight: Floats
 
     @staticmethod
     def empty(known: Labels, n_populations: int, size: int) -> Populations:
-        """Return arrays for the populations of rows with this evidence, still to be filled."""
+        """Return empty arrays for the populations of rows with this evidence."""
         n, n_labels = known.shape
         labels = np.empty((n, n_populations, size, n_labels), dtype=np.int8)
         labels[:] = np.maximum(known, 0)[:, None, None, :]

@@ -1,11 +1,11 @@
-"""JointDistribution: a batch of rows, its queries and Bayes' rule; what a form implements.
+"""JointDistribution: a batch of rows, its queries and Bayes' rule, and the methods of a form.
 
 A form **must** implement ``_take``, which selects the rows of its own arrays, ``_log_prob``,
-``_sample`` and ``_table``, which are the distribution itself, and ``_clamp`` and ``known`` for its
-posterior. That is enough for every query, and for every strategy while few labels are unknown. To
-be fast, or exact where enumeration is out of reach, it **may** override the other private methods
-and have any of the capabilities in `labelweave.joint.capabilities`: by these, never by the class,
-strategies decide what they run.
+``_sample`` and ``_table``, which define the distribution, and ``_clamp`` and ``known`` for its
+posterior. These are enough for every query, and for every strategy while few labels are unknown.
+To be fast, or exact where enumeration is out of reach, a form **may** override the other private
+methods and have any of the capabilities in `labelweave.joint.capabilities`. Strategies look at
+these capabilities, never at the class.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def resolve_evidence(
 #: How to look for the mode: a strategy of `labelweave.inference`, or another callable.
 Strategy: TypeAlias = Callable[["JointDistribution"], Mode]
 
-# Notebooks show this many rows and labels, and draw so often, if there are at most so many labels:
-# they show a value without being asked, which must not take long.
+# The most rows and labels that notebooks show, the draws they take, and the most labels for which
+# they draw: a notebook shows a value unasked, so this must not take long.
 _SHOWN_ROWS, _SHOWN_LABELS = 5, 12
 _SHOWN_DRAWS, _MOST_DRAWN = 100, 200
 
@@ -116,13 +116,13 @@ _SHOWN_DRAWS, _MOST_DRAWN = 100, 200
 class JointDistribution(ABC):
     """A batch of distributions over label vectors y in {0, 1}^L, one for each row.
 
-    Every query is put to the whole batch and concerns each row on its own.
+    Every query answers for each row of the batch separately.
 
     **Exact or estimated.** `marginals`, `pairwise`, `cardinality`, `cardinality_by_label` and
     `entropy` are exact wherever the form allows: by a closed formula, or by enumeration while at
     most 16 labels are unknown. Beyond that they are estimated from 1000 draws with seed 0, or from
-    as many weighted prefixes of chains. `estimate` adds their standard errors, says which rows are
-    exact, and takes the number of draws.
+    as many weighted prefixes of chains. `estimate` takes the number of draws, adds standard errors
+    and says which rows are exact.
 
     **Random numbers** belong to (seed, row id, draw, label). Row ids are 0 … n−1 unless given, and
     ``joint[rows]`` keeps them: a sample does not depend on how rows are batched or on threads.
@@ -131,9 +131,9 @@ class JointDistribution(ABC):
     ----------
     n_rows, n_labels : int
     label_names : sequence of str, optional
-        Names by which `condition` may speak of the labels.
+        Names of the labels, which `condition` accepts.
     row_ids : (n,) array of int, optional
-        What random numbers are keyed by.
+        Keys of the random numbers.
     n_threads : int, default 1
         Threads the compiled kernels may use; 0 or less means all cores. No result depends on it.
     """
@@ -171,7 +171,7 @@ class JointDistribution(ABC):
         first = self[:_SHOWN_ROWS]
         samples = _draws_needed(first)
         if first.n_rows == 0 or samples is None:
-            note = "; marginals() takes a while here" if first.n_rows else ""
+            note = "; call marginals(), which takes a while here" if first.n_rows else ""
             return f"<div>{caption}{note}</div>"
         marginals = first.estimate("marginals", samples=samples or None).value[:, :_SHOWN_LABELS]
         notes = [f"estimated from {samples} draws; marginals() takes more"] if samples else []
@@ -188,7 +188,7 @@ class JointDistribution(ABC):
         return self._take(np.atleast_1d(index))
 
     def with_row_ids(self, row_ids: npt.ArrayLike | None) -> Self:
-        """Return the same distributions with other row ids: draws are keyed by these."""
+        """Return the same distributions with other row ids, the keys of their draws."""
         joint = copy.copy(self)
         joint.row_ids = check_row_ids(row_ids, self.n_rows)
         return joint
@@ -250,16 +250,16 @@ class JointDistribution(ABC):
         """P(y_j = 1), (n, L).
 
         Chains with more than 16 unknown labels average each label's conditional probability over
-        weighted prefixes, which is 0 or 1 only where the label is certain.
+        weighted prefixes. The average is 0 or 1 only where the label is certain.
         """
         return self.estimate("marginals").value
 
     def marginal_log_odds(self) -> Floats:
         """Log P(y_j = 1) − log P(y_j = 0), (n, L); infinite where a label is certain.
 
-        Marginals near 1 are rounded to few digits and then to 1; their log-odds keep the order of
-        rows and labels, by which decisions and metrics rank them. They are exact where the
-        marginals are, and the logits of estimated marginals elsewhere.
+        Marginals near 1 lose digits and are finally rounded to 1, but their log-odds keep the order
+        of rows and labels that decisions and metrics need. They are exact where the marginals are,
+        and the logits of estimated marginals elsewhere.
 
         Examples
         --------
@@ -271,7 +271,7 @@ class JointDistribution(ABC):
         return quantities.marginal_log_odds(self)
 
     def pairwise(self) -> Floats:
-        """P(y_i = 1, y_j = 1), (n, L, L); the diagonal holds the marginals, as far as exact."""
+        """P(y_i = 1, y_j = 1), (n, L, L); where exact, the diagonal holds the marginals."""
         return self.estimate("pairwise").value
 
     def cardinality(self) -> Floats:
@@ -279,10 +279,10 @@ class JointDistribution(ABC):
         return self.estimate("cardinality").value
 
     def cardinality_by_label(self) -> Floats:
-        """P(y_j = 1, |y| = s): each label together with the number of all, (n, L, L + 1).
+        """P(y_j = 1, |y| = s): each label jointly with the number of positive ones, (n, L, L + 1).
 
-        Over s it sums to the marginals, over j to s P(|y| = s). The vector of the best expected
-        F-measure follows from it.
+        The sum over s gives the marginals, the sum over j gives s P(|y| = s). The vector of the
+        best expected F-measure follows from these numbers.
         """
         return self.estimate("cardinality_by_label").value
 
@@ -325,17 +325,17 @@ class JointDistribution(ABC):
     def mutual_information(self) -> Floats:
         """Return I(y_i; y_j) of every pair of labels in each row, in nats, (n, L, L).
 
-        The entropies of the labels are on the diagonal. It follows from `pairwise`: where that is
-        estimated from k draws, independent labels seem to share about 1/(2k).
+        The entropies of the labels are on the diagonal. Where `pairwise` is estimated from k draws,
+        the estimate for independent labels is about 1/(2k) instead of 0.
         """
         return mutual_information(quantities.estimate(self, "pairwise", None, 0).value)
 
     def log_odds_ratios(self) -> Floats:
-        """Return by how much one label moves the log-odds of another in each row, (n, L, L).
+        """Return the change of one label's log-odds by another label in each row, (n, L, L).
 
-        That is log p₁₁p₀₀/(p₁₀p₀₁) for a pair of labels, whatever the other labels are: positive if
-        they attract each other, 0 if one of them is certain, infinite if they exclude or imply each
-        other, and on the diagonal.
+        For a pair of labels this is log p₁₁p₀₀/(p₁₀p₀₁), with all other labels summed out. It is
+        positive if the labels attract each other, 0 if one of them is certain, and infinite if they
+        exclude or imply each other, and on the diagonal.
         """
         return log_odds_ratios(quantities.estimate(self, "pairwise", None, 0).value)
 
@@ -345,7 +345,7 @@ class JointDistribution(ABC):
         """``k`` independent label vectors for each row, (n, k, L) int8.
 
         The same `random_state` gives the same draws, and None counts as 0; a Generator or
-        RandomState gives others at every call.
+        RandomState gives different draws at every call.
         """
         k = check_whole_number(k, "k", 0)
         seed = resolve_seed(random_state)
@@ -360,9 +360,9 @@ class JointDistribution(ABC):
     def weighted_sample(self, k: int, random_state: RandomState = None) -> tuple[Labels, Floats]:
         """``k`` label vectors for each row and their log-weights, (n, k, L) int8 and (n, k).
 
-        Where a form can draw from itself the weights are equal, and the draws are those of
-        `sample`; elsewhere (chains conditioned on late labels, fields with many labels) they are
-        importance weights of cheaper draws.
+        Where a form can be sampled directly, the draws are those of `sample` and their weights are
+        equal. Elsewhere (chains conditioned on late labels, fields with many labels) the weights
+        are importance weights of cheaper draws.
         """
         return self._weighted_sample(check_whole_number(k, "k", 0), resolve_seed(random_state))
 
@@ -384,8 +384,8 @@ class JointDistribution(ABC):
     def top(self, k: int) -> Ranked:
         """Return the ``k`` most probable label vectors of each row (at most 2^L), decreasing.
 
-        Exact by a closed formula or, while at most 16 labels are unknown, by enumeration; beyond
-        that the best vectors a search finds, with a bound on those it may have missed.
+        They are exact by a closed formula or, while at most 16 labels are unknown, by enumeration.
+        Beyond that they are the best vectors of a search, with a bound on those it may have missed.
         """
         k = min(check_whole_number(k, "k"), 2**self.n_labels)
         found: Ranked = import_module("labelweave.inference.auto").top_vectors(self, k)
@@ -393,11 +393,11 @@ class JointDistribution(ABC):
 
     @property
     def ranks_like(self) -> JointDistribution:
-        """A distribution that has the same order of label vectors, in which modes are found."""
+        """The distribution, with the same order of label vectors, in which modes are searched."""
         return self
 
     def restated(self, found: Found) -> Found:
-        """Return what was found in `ranks_like` with probabilities of this distribution."""
+        """Return vectors found in `ranks_like` with their probabilities in this distribution."""
         return found
 
     # ------------------------------------------------------------------ decisions and powers
@@ -424,8 +424,8 @@ class JointDistribution(ABC):
         temperature : float
             T, positive.
         samples : int, default 1024
-            Weighted draws for each row of chains and mixtures with more than 16 unknown labels,
-            whose normaliser has to be estimated.
+            Weighted draws that estimate the normaliser of each row of chains and mixtures with more
+            than 16 unknown labels.
 
         Examples
         --------
@@ -466,14 +466,14 @@ class JointDistribution(ABC):
         if len(impossible):
             raise ValueError(
                 f"evidence has probability zero in row {impossible[0]} "
-                f"({len(impossible)} such rows): Bayes' rule has no answer there"
+                f"({len(impossible)} such rows), where Bayes' rule is not defined"
             )
         return posterior.with_inference(self.inference)
 
     def _resolve(self, evidence: Evidence) -> Labels:
         return resolve_evidence(evidence, self.n_rows, self.n_labels, self.label_names)
 
-    # ------------------------------------------------------------------ what a form implements
+    # ------------------------------------------------------------------ methods of every form
 
     def _take(self, index: Indices) -> Self:
         """Return the rows ``index``; every form adds the arrays of its own."""
@@ -498,36 +498,36 @@ class JointDistribution(ABC):
     def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
         """Return the posterior given ``known`` (-1: unknown), and the evidence's log-probability.
 
-        Rows whose evidence is impossible may become anything valid: they are refused or ignored.
+        Rows with impossible evidence may hold any valid values: callers refuse or ignore them.
         """
 
     @abstractmethod
     def _table(self, free: Indices) -> Floats:
         """Return the (n, 2^f) log-probabilities of the values of ``free``; the rest are known."""
 
-    # ------------------------------------------------------------------ what a form may override
+    # ------------------------------------------------------------------ methods to override
 
     def log_prob_error(self) -> Floats:
         """Return the standard error (n,) of `log_prob`: zero unless its normaliser is estimated."""
         return np.zeros(self.n_rows)
 
     def _is_exact(self, quantity: Quantity) -> Mask:
-        """Return the rows whose quantity `_exact` can compute."""
+        """Return the mask of rows whose quantity `_exact` can compute."""
         return np.asarray(self.n_unknown <= MAX_ENUMERATED)
 
     def _exact(self, quantity: Quantity) -> Floats:
-        """Return the exact quantity of every row, by enumeration unless a form knows better."""
+        """Return the exact quantity of every row, by enumeration unless a form has a formula."""
         return quantities.by_enumeration(self, quantity)
 
     def _marginal_log_odds(self) -> Floats:
         """Return the log-odds (n, L) of rows whose marginals `_exact` computes.
 
-        They are log P(y_j = 1) − log P(y_j = 0): a marginal near 1, and its logit, is rounded.
+        They are log P(y_j = 1) − log P(y_j = 0), without the rounding of a marginal near 1.
         """
         return quantities.log_odds_by_enumeration(self)
 
     def _weighted_sample(self, k: int, seed: int) -> tuple[Labels, Floats]:
-        """Return draws and their (n, k) log-weights, for forms that cannot draw from themselves."""
+        """Return draws and their (n, k) log-weights, unequal in forms without direct sampling."""
         return self._sample(k, seed), np.zeros((self.n_rows, k))
 
     def _drawn(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
@@ -535,23 +535,23 @@ class JointDistribution(ABC):
         return quantities.from_weighted_draws(self, quantity, k, seed)
 
     def _cells_per_row(self, quantity: Quantity, k: int) -> int:
-        """Return about how many numbers `_drawn` holds per row: blocks of rows are cut by it."""
-        # A conditional probability takes eight times the room of the label it stands for.
+        """Return about how many numbers `_drawn` holds per row, which sets the size of blocks."""
+        # A conditional probability takes eight times the room of its label.
         drawn = k * self.n_labels * (9 if quantity == "marginals" else 1)
         return drawn + math.prod(quantities.shape(self, quantity)[1:])
 
     def _conditionals(self, labels: Labels) -> Floats:
-        """Return the probabilities of labels of (n, k, L) draws, each given some (here all)."""
+        """Return each label's probability given some (here all) others of its (n, k, L) draw."""
         return labels.astype(np.float64)
 
-    # ------------------------------------------------------------------ what forms share
+    # ------------------------------------------------------------------ helpers of all forms
 
     def _log_prob_of(self, labels: Labels) -> Floats:
         """Return the log-probability (n,) of one checked vector for each row."""
         return self._log_prob(labels[:, None])[:, 0]
 
     def _rows(self) -> RowOptions:
-        """Return what a joint distribution of the same rows is made with."""
+        """Return the keyword arguments of a joint distribution of the same rows."""
         return {
             "label_names": self.label_names,
             "row_ids": self.row_ids,
@@ -559,7 +559,7 @@ class JointDistribution(ABC):
         }
 
     def _uniform(self, seed: int, k: int, label: int) -> Floats:
-        """Return the (n, k) uniform numbers that belong to one label."""
+        """Return the (n, k) uniform numbers of one label."""
         return self._uniforms(seed, k, label + 1)[:, :, label]
 
     def _uniforms(self, seed: int, k: int, n_labels: int) -> Floats:
@@ -577,7 +577,7 @@ def _draws_needed(joint: JointDistribution) -> int | None:
         return None
     if joint._is_exact("marginals").all():
         return 0
-    # Evidence on late labels of a chain makes draws much dearer.
+    # Evidence on late labels of a chain makes draws much more expensive.
     cheap = joint.n_labels <= _MOST_DRAWN and bool((joint.known < 0).all())
     return _SHOWN_DRAWS if cheap else None
 

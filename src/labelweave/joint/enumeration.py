@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from labelweave.joint.distribution import JointDistribution
     from labelweave.joint.quantities import Quantity
 
-# Up to this many unknown labels a form that has no closed formula is enumerated, beyond it is
-# sampled: 2^16 vectors are about half a megabyte and a few milliseconds per row.
+# A form without a closed formula is enumerated up to this many unknown labels and sampled beyond:
+# 2^16 vectors take about half a megabyte and a few milliseconds per row.
 MAX_ENUMERATED = 16
 # Exact search for the mode prunes and needs no table, so it goes a little further.
 MAX_SEARCHED = 20
-# A probability that is not below this has lost nothing to terms too small for a float.
+# A probability of at least this has lost no terms that are too small for a float.
 SAFE_PROBABILITY = 1e-280
 # Tables and draws are made for blocks of rows of at most this many numbers (16 MB): larger blocks
-# only leave the cache, smaller ones spend their time in Python.
+# do not fit into the cache, smaller ones spend their time in Python.
 BLOCK_CELLS = 2**21
 
 
 def row_blocks(n_rows: int, cells_per_row: int) -> list[slice]:
-    """Consecutive slices of rows that keep a block within ``BLOCK_CELLS``."""
+    """Return consecutive slices of rows, each of at most ``BLOCK_CELLS`` numbers if possible."""
     step = max(1, BLOCK_CELLS // max(1, cells_per_row))
     return [slice(start, min(n_rows, start + step)) for start in range(0, n_rows, step)]
 
 
 def patterns(known: Labels) -> Iterator[tuple[Indices, Mask]]:
-    """Yield rows grouped by which labels are unknown, as (row indices, mask of labels)."""
+    """Yield the rows that share their unknown labels, with the mask of these labels."""
     is_unknown = known < 0
     if len(known) and (is_unknown == is_unknown[0]).all():
         yield np.arange(len(known)), is_unknown[0]
@@ -48,7 +48,7 @@ def patterns(known: Labels) -> Iterator[tuple[Indices, Mask]]:
 def log_sums(table: Floats) -> Floats:
     """Return the logarithm of the sum of exp of each row of a finite table, (n, 1).
 
-    SciPy's takes three times as long, because it handles infinities and signs.
+    SciPy's function takes three times as long, because it handles infinities and signs.
     """
     highest = table.max(axis=1, keepdims=True)
     terms = table - highest
@@ -75,7 +75,6 @@ class Enumeration:
     known: Labels
 
     def quantity(self, name: Quantity) -> Floats:
-        """Return the named quantity of every row."""
         values: Floats = getattr(self, name)()  # its methods have the names of the quantities
         return values
 
@@ -90,7 +89,7 @@ class Enumeration:
     def _halves(self) -> Iterator[tuple[int, Floats, Floats]]:
         """Yield for each free label, from the last, the parts of the table where it is 0 and 1.
 
-        Summing a label out folds the table in half, so all parts together cost two passes.
+        Summing out a label folds the table in half, so all parts together cost two passes.
         """
         table = np.exp(self.log_table)
         for t in reversed(range(len(self.free))):
@@ -164,12 +163,12 @@ class Enumeration:
         return entropy(self.log_table)
 
     def best(self) -> tuple[Labels, Floats]:
-        """Return the most probable vector, the smallest column among equals, and its logarithm."""
+        """Return the most probable vector (the first of equals) and its log-probability."""
         column = self.log_table.argmax(axis=1)
         return self.vectors(column), np.take_along_axis(self.log_table, column[:, None], 1)[:, 0]
 
     def top(self, k: int) -> Ranked:
-        """Return the ``k`` most probable vectors, padded as Ranked says."""
+        """Return the ``k`` most probable vectors, padded as in `Ranked`."""
         columns, log_prob = ranked(self.log_table, k)
         return Ranked.padded(self.vectors(columns), log_prob, k, -np.inf)
 
@@ -188,7 +187,7 @@ def drawn(log_table: Floats, uniform: Floats) -> Indices:
     """Return a column for each of the (n, k) uniform numbers, by inverting the distribution."""
     columns = np.empty(uniform.shape, dtype=np.int64)
     for i, row in enumerate(np.cumsum(np.exp(log_table), axis=1)):
-        # Staying below the total makes sure that a column of positive probability is met.
+        # Numbers below the total always select a column of positive probability.
         target = np.minimum(uniform[i] * row[-1], np.nextafter(row[-1], 0.0))
         columns[i] = np.searchsorted(row, target, side="right")
     return columns
@@ -204,8 +203,8 @@ def entropy(log_table: Floats) -> Floats:
 def _row_sums(probability: Floats, indicators: npt.NDArray[Any]) -> Floats:
     """Return the (n, k) sums of probabilities where each of the (m, k) indicators is one.
 
-    One row at a time, and from a copy of regular layout: how a product of matrices is rounded
-    depends on the number of rows and on the strides.
+    They are computed row by row from a contiguous copy: the rounding of a matrix product depends on
+    the number of rows and on the strides.
     """
     rows = np.array(probability, order="C")[:, None, :]
     return np.asarray((rows @ indicators.astype(np.float64))[:, 0])
@@ -221,7 +220,6 @@ def tables(joint: JointDistribution) -> Iterator[tuple[Indices, Enumeration]]:
 
 
 def enumerated_mode(joint: JointDistribution) -> Mode:
-    """Return the mode by looking at all vectors of every row."""
     labels = np.empty((joint.n_rows, joint.n_labels), dtype=np.int8)
     log_prob = np.empty(joint.n_rows)
     for rows, enumeration in tables(joint):

@@ -13,16 +13,16 @@ comparison, which have opposites of their own. The grammar of queries::
     comparison = "count" ("=" | "!=" | "<" | "<=" | ">" | ">=") number
                | label [ ("=" | "!=") ("0" | "1") ]
 
-A label is a name, in quotes if it has spaces or one of ``()|,=!<>"'`` in it or is a word of the
-grammar, or a position from 0. Words of the grammar may be in capitals, and ``&`` or ``&&``,
-``||``, ``!`` or ``~`` stand for "and", "or" and "not", wherever no label is so named. A text is
-read and never executed.
+A label is a position from 0 or a name. A name needs quotes if it contains spaces or one of
+``()|,=!<>"'`` or is a word of the grammar. Words of the grammar may be in capitals. ``&`` or
+``&&``, ``||``, and ``!`` or ``~`` stand for "and", "or" and "not", unless a label has that name.
+The text is parsed and never executed.
 
-To find its probability, an event is expanded into *cubes* that exclude each other: some labels have
-given values, and the number of labels, if it matters, is one of several. A cube is evidence, whose
-probability every form knows, and a condition on the number of labels given that evidence. An event
-of too many cubes is enumerated while at most 16 labels are unknown, and averaged over weighted
-draws beyond (docs/design/math.md, section 10).
+To find its probability, an event is expanded into *cubes* that exclude each other. In a cube, some
+labels have given values, and the number of positive labels, if it matters, is one of several. A
+cube is therefore evidence, whose probability every form can give, and a condition on the number of
+labels given that evidence. An event of too many cubes is enumerated while at most 16 labels are
+unknown, and averaged over weighted draws beyond (docs/design/math.md, section 10).
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ class Event(ABC):
 
     @abstractmethod
     def opposite(self) -> Event:
-        """Return the event that this one does not happen."""
+        """Return the complement."""
 
     def given(self, known: Mapping[int, int]) -> Event:
-        """Return what is left of the event once some labels are known."""
+        """Return the event as a condition on the other labels once some labels are known."""
         return self
 
     def labels(self) -> Iterator[int]:
@@ -84,7 +84,7 @@ class Event(ABC):
 
 @dataclass(frozen=True)
 class Literal(Event):
-    """A label has a value."""
+    """The event that a label has a value."""
 
     label: int
     value: int
@@ -106,7 +106,7 @@ class Literal(Event):
 
 @dataclass(frozen=True)
 class Count(Event):
-    """The number of positive labels compares with a number."""
+    """The event that the number of positive labels passes a comparison."""
 
     comparison: str
     number: int
@@ -121,7 +121,7 @@ class Count(Event):
 
 @dataclass(frozen=True)
 class Compound(Event):
-    """Every part happens, or at least one of them does; made by `conjunction` and `disjunction`."""
+    """The event that every part happens, or at least one: see `conjunction` and `disjunction`."""
 
     parts: tuple[Event, ...]
     every: bool
@@ -159,7 +159,7 @@ def disjunction(parts: Sequence[Event]) -> Event:
 
 
 def _joined(parts: Sequence[Event], *, every: bool) -> Event:
-    """Join the parts, each once; a part of the same kind is replaced by its own parts."""
+    """Join the distinct parts; a part of the same kind is replaced by its own parts."""
     flat: dict[Event, None] = {}
     for part in parts:
         if isinstance(part, Compound) and part.every == every:
@@ -187,11 +187,11 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _KEYWORDS = ("and", "or", "not", "count")
-#: How other languages write them.
+#: Spellings of other languages.
 _SIGNS = {"&": "and", "&&": "and", "||": "or", "!": "not", "~": "not"}
 _SIGNS_IN_WORDS = re.compile(r"&&?|~|[^&~]+")
 _ONE_CONDITION = "'|' comes once, before the condition; write 'or' for either of two events"
-#: Deeper brackets are refused: a text must not be able to exhaust the stack.
+#: Deeper brackets are refused, so that no text exhausts the stack.
 _MAX_DEPTH = 50
 
 
@@ -204,7 +204,6 @@ class _Token:
 
 
 def parse_query(text: str, n_labels: int, label_names: Sequence[str] | None = None) -> Query:
-    """Return the query that a text stands for."""
     if not isinstance(text, str):
         raise ValueError(f"query must be a text such as 'P(0 | not 1)'; got {text!r}")
     return _Parser(text, n_labels, label_names or ()).query()
@@ -240,7 +239,7 @@ class _Parser:
         return [*tokens, _Token("end", "", len(self.text), len(self.text))]
 
     def _read(self, kind: str, text: str, start: int) -> list[_Token]:
-        """Return the tokens of a piece of text, with words and signs in one spelling."""
+        """Return the tokens of a piece of text, with one spelling for each word and sign."""
         tokens = []
         for piece in self._pieces(text) if kind == "word" else [text]:
             end = start + len(piece)
@@ -373,7 +372,7 @@ class _Parser:
             return f"; labels have no names here, only positions from 0 to {self.n_labels - 1}"
         lower = {other.lower(): other for other in self.names}
         near = get_close_matches(name.lower(), lower, n=3)
-        # A name in several words is often left without quotes.
+        # Users often forget the quotes of a name in several words.
         near = near or [other for other in lower if other.startswith(name.lower())][:3]
         return f"; did you mean {' or '.join(repr(lower[n]) for n in near)}?" if near else ""
 
@@ -383,33 +382,33 @@ class _Parser:
         self._fail(what, token.start, max(token.end, token.start + 1))
 
     def _fail(self, what: str, start: int, end: int) -> NoReturn:
-        # Each character keeps its place in the line, whatever space it is.
+        # Spaces of every kind become blanks, so that the marker stands below its characters.
         shown = "".join(" " if c.isspace() else c for c in self.text)
         raise ValueError(f"query: {what}\n    {shown}\n    {' ' * start}{'^' * (end - start)}")
 
 
-# Events that do not expand within as many steps are enumerated or sampled: each cube costs about as
-# much as conditioning does.
+# Events that need more steps to expand are enumerated or sampled: each cube costs about as much as
+# conditioning.
 _MAX_STEPS = 64
 
 
 @dataclass(frozen=True)
 class Cube:
-    """Labels of given values, and what is left of an event then.
+    """Labels of given values, and the rest of an event as a condition on the other labels.
 
-    Once the event is expanded, that is a condition on the number of labels only.
+    In an expanded event, the rest depends on the number of labels only.
     """
 
     known: dict[int, int]
     rest: Event
 
     def given(self, known: Mapping[int, int]) -> Cube:
-        """Return the part of the cube in which more labels are known."""
+        """Return the cube in which these labels are known, too."""
         return Cube({**self.known, **known}, self.rest.given(known))
 
 
 def factored(event: Event) -> Cube:
-    """Return the labels whose values the event implies outright, and what is left of it."""
+    """Return the labels whose values the event implies directly, and the rest of the event."""
     cube = Cube({}, event)
     while True:
         rest = cube.rest
@@ -421,10 +420,10 @@ def factored(event: Event) -> Cube:
 
 
 def expanded(event: Event) -> list[Cube] | None:
-    """Return cubes that exclude each other and together are the event; None if there are too many.
+    """Return disjoint cubes whose union is the event; None if there are too many.
 
     This is Shannon's expansion: an event is split by the value of one label after the other until
-    only the number of labels matters.
+    it depends on the number of labels only.
     """
     cubes: list[Cube] = []
     pending = [Cube({}, event)]
@@ -463,7 +462,7 @@ def _probability(
     if samples is not None:
         return _from_draws(joint, event, given, samples, seed)
     cube = factored(event)
-    if cube.rest == given == CERTAIN:  # evidence, for which forms have estimates of their own
+    if cube.rest == given == CERTAIN:  # evidence: forms have their own estimates
         _, log_prob = _conditioned(joint, cube.known)
         value = np.minimum(np.exp(log_prob.value), 1.0)
         return Estimate(value, value * log_prob.standard_error, log_prob.exact)
@@ -480,7 +479,7 @@ def _probability(
 def _conditioned(
     joint: JointDistribution, known: Mapping[int, int]
 ) -> tuple[JointDistribution, Estimate]:
-    """Return the posterior and the log-probability of what is known."""
+    """Return the posterior and the log-probability of the known labels."""
     if not known:
         return joint, Estimate.of_exact(np.zeros(joint.n_rows))
     evidence = np.full((joint.n_rows, joint.n_labels), -1, dtype=np.int8)
@@ -492,7 +491,7 @@ def _conditioned(
 
 
 def _ratio(joint: JointDistribution, event: Event, given: Event) -> tuple[Floats, Mask]:
-    """Return P(event, given) / P(given) where cubes are exact, and which rows these are."""
+    """Return P(event, given) / P(given), and the mask of rows where its cubes are exact."""
     both, exact = _by_cubes(joint, conjunction([event, given]))
     if given == CERTAIN:
         return both, exact
@@ -511,7 +510,7 @@ def _by_cubes(joint: JointDistribution, event: Event) -> tuple[Floats, Mask]:
     cubes = expanded(event)
     if cubes is not None:
         return _summed(joint, cubes)
-    # Only then: of an event that is nearly impossible, the difference to one has few digits.
+    # Only then, because for a nearly impossible event the difference from one has few digits.
     rest = expanded(event.opposite())
     if rest is not None:
         value, exact = _summed(joint, rest)
@@ -531,7 +530,7 @@ def _summed(joint: JointDistribution, cubes: list[Cube]) -> tuple[Floats, Mask]:
 
 
 def _of_cube(joint: JointDistribution, cube: Cube) -> tuple[Floats, Mask]:
-    """Return P(labels of given values, and one of the right numbers of labels)."""
+    """Return P(the labels have the given values, and their number satisfies the rest)."""
     posterior, log_prob = _conditioned(joint, cube.known)
     if cube.rest == CERTAIN:
         return np.exp(log_prob.value), log_prob.exact
@@ -540,7 +539,7 @@ def _of_cube(joint: JointDistribution, cube: Cube) -> tuple[Floats, Mask]:
     chosen = cube.rest.holds(one_of_each_size)
     share = np.zeros(joint.n_rows)
     share[exact] = np.where(chosen, posterior[exact]._exact("cardinality"), 0.0).sum(axis=1)
-    # Where the labels can not have these values, the posterior is arbitrary and weighs nothing.
+    # Where the labels cannot have these values, the posterior is arbitrary and has no weight.
     return np.exp(log_prob.value) * share, exact
 
 

@@ -1,8 +1,8 @@
 """FieldJoint: P(y) ∝ exp(s·y + ½ yᵀVy), labels coupled in pairs without a direction.
 
-Fields whose coupled labels form a forest become trees. Fields with cycles are enumerated while they
-are small; beyond that, annealed importance sampling (Neal, 2001) gives weighted draws: they begin
-in the strongest forest of the field, and the other couplings are turned on step by step. Formulas:
+Fields whose coupled labels form a forest become trees. Small fields with cycles are enumerated;
+larger ones get weighted draws by annealed importance sampling (Neal, 2001), which starts from the
+strongest forest of the field and turns on the other couplings step by step. Formulas:
 docs/design/math.md, section 5 (the joint of a pairwise CRF).
 """
 
@@ -39,9 +39,9 @@ from labelweave.joint.quantities import Estimate, Quantity, log_mean, normalised
 from labelweave.joint.results import TIE, Mode, Ranked, Rows, assembled, certified
 from labelweave.joint.tree import MixtureOfTrees, TreeJoint, children_first, parents_of_forest
 
-# How the rows of a pattern of known labels are dealt with.
+# How rows that share their known labels are computed.
 RowKind: TypeAlias = Literal["forest", "table", "draws"]
-# Weighted draws that stand for a row that can be neither enumerated nor written as a forest.
+# Weighted draws of a row that can be neither enumerated nor written as a forest.
 POOL_SIZE = 1024
 # Partial vectors that a search for the k best ones keeps in each row, when k is not larger.
 SEARCH_WIDTH = 256
@@ -50,27 +50,27 @@ WIDEST_FRONTIER = 2**20
 
 
 class FieldJoint(JointDistribution):
-    """P(y) ∝ exp(Σ_j s_j y_j + Σ_{i<j} V_ij y_i y_j): every label leans on every other.
+    """P(y) ∝ exp(Σ_j s_j y_j + Σ_{i<j} V_ij y_i y_j): every label depends on every other.
 
-    **Exact** in every query where the coupled labels form a forest and, by enumeration, while at
-    most 16 labels are unknown (20 for `log_prob` and `mode`). Beyond, the normaliser is estimated
-    by 1024 weighted draws: `log_normaliser` gives it with its standard error, which is also that of
-    `log_prob`. Modes come from branch and bound, with a bound that always holds.
+    Every query is **exact** where the coupled labels form a forest and, by enumeration, while at
+    most 16 labels are unknown (20 for `log_prob` and `mode`). Beyond that, the normaliser is
+    estimated by 1024 weighted draws: `log_normaliser` gives it with its standard error, which also
+    applies to `log_prob`. Modes come from branch and bound, with a bound that always holds.
 
-    Evidence goes into the scores of the labels coupled to it, so a posterior is a field again.
+    Evidence changes the scores of the labels coupled to it, so a posterior is a field again.
 
     Parameters
     ----------
     scores : (n, L) array
         Log-odds of each label when all others are 0.
     coupling : (L, L) array
-        Symmetric with zero diagonal: what two labels add to each other's log-odds.
+        Symmetric with zero diagonal: a positive label adds it to the log-odds of the other.
     **rows
         ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`.
 
     Examples
     --------
-    Three labels that like to come together:
+    Three labels that attract each other:
 
     >>> import numpy as np
     >>> joint = FieldJoint(np.array([[-2.5, -2.5, -2.5]]), 2.0 * (1 - np.eye(3)))
@@ -127,7 +127,7 @@ class FieldJoint(JointDistribution):
     # ------------------------------------------------------------------ kinds of rows
 
     def _parts(self, max_labels: int = MAX_ENUMERATED) -> Iterator[tuple[RowKind, Indices]]:
-        """Yield rows that share their unknown labels, and how they are dealt with."""
+        """Yield the rows that share their unknown labels, and how they are computed."""
         for rows, unknown in patterns(self._known):
             if is_forest(self.coupling[np.ix_(unknown, unknown)]):
                 yield "forest", rows
@@ -137,7 +137,7 @@ class FieldJoint(JointDistribution):
     def _blocks(
         self, cells: int, max_labels: int = MAX_ENUMERATED
     ) -> Iterator[tuple[RowKind, Indices, Self]]:
-        """Yield the parts of the batch in blocks of rows that need about ``cells`` numbers each."""
+        """Yield the parts in blocks of rows; each row needs about ``cells`` numbers."""
         for kind, rows in self._parts(max_labels):
             n_unknown = int((self._known[rows[0]] < 0).sum())
             table = 2**n_unknown if kind == "table" else 1
@@ -165,7 +165,7 @@ class FieldJoint(JointDistribution):
     def _energies(self, free: Indices) -> Floats:
         """(n, 2^f) energies of all values of the unknown labels ``free``."""
         table = np.zeros((self.n_rows, 2 ** len(free)))
-        pairs = np.zeros((len(free), 1))  # what the labels so far add to each later one
+        pairs = np.zeros((len(free), 1))  # the terms of the labels so far for each later one
         for t, label in enumerate(free):
             half = table[:, 2**t : 2 ** (t + 1)]  # with this label; before it, without
             np.add(self.scores[:, label, None], pairs[t], out=half)
@@ -174,9 +174,9 @@ class FieldJoint(JointDistribution):
         return table
 
     def log_normaliser(self) -> Estimate:
-        """Log of the sum of exp(energy) over all vectors that agree with what is known.
+        """Log of the sum of exp(energy) over all vectors that agree with the known labels.
 
-        Its standard error is that of `log_prob`; zero where it is exact.
+        `log_prob` has the same standard error; it is zero where the value is exact.
         """
         if self._normaliser is None:
             self._normaliser = self._log_normaliser()
@@ -213,7 +213,7 @@ class FieldJoint(JointDistribution):
 
     def _table(self, free: Indices) -> Floats:
         table = self._energies(free)
-        # Energies may be so large that the logarithm of a sum of them would round to the highest.
+        # Energies may be so large that the logarithm of their sum would round to the highest.
         table -= table.max(axis=1, keepdims=True)
         table -= log_sums(table)
         return table
@@ -276,7 +276,7 @@ class FieldJoint(JointDistribution):
         return labels, log_weight
 
     def _conditionals(self, labels: Labels) -> Floats:
-        """Given all other labels; those that are known are part of the scores already."""
+        """Condition on all other labels; the known ones are part of the scores already."""
         active = np.where(self._known[:, None, :] < 0, labels, 0)
         sums = coupling_sums(active, self.coupling, self.n_threads)
         return np.asarray(expit(self.scores[:, None, :] + sums))
@@ -284,9 +284,9 @@ class FieldJoint(JointDistribution):
     # ------------------------------------------------------------------ Bayes' rule
 
     def _given(self, known: Labels) -> Self:
-        """Return the field of the other labels once ``known`` are known, its normaliser open.
+        """Return the field of the other labels once ``known`` are known, not yet normalised.
 
-        A known label moves into the scores of the labels coupled to it.
+        A known label changes the scores of the labels coupled to it.
         """
         posterior = self._copy()
         fresh = (known >= 0) & (self._known < 0)
@@ -323,7 +323,7 @@ class FieldJoint(JointDistribution):
         return self._found(max(1, min(limits.budget, WIDEST_FRONTIER) // self.n_labels))
 
     def _found(self, width: int) -> Mode:
-        """Return modes of closed forms, and the best vectors of a search; ``width`` 0 climbs."""
+        """Return modes of closed forms, and elsewhere the result of a search (0: of climbing)."""
         parts: list[tuple[Rows, Mode]] = []
         for kind, rows, part in self._blocks(self._search_cells(width)):
             if kind == "forest":
@@ -356,7 +356,7 @@ class FieldJoint(JointDistribution):
         return certified(labels, log_prob, bound, normaliser.exact)
 
     def _branch(self, width: int) -> Mode:
-        """Search rows that share their unknown labels, from where climbing ends."""
+        """Search rows that share their unknown labels, starting from the result of climbing."""
         relaxed = self._relaxed()
         start, normaliser = self._climb(relaxed), self.log_normaliser().value
         end = self._frontier(relaxed, width, start.log_prob + normaliser)
@@ -370,7 +370,7 @@ class FieldJoint(JointDistribution):
         return Mode(labels, log_prob, bound, end.nodes)
 
     def _frontier(self, relaxed: Relaxation, width: int, floor: Floats) -> Frontier:
-        # Labels with the strongest couplings come first: they decide about the others.
+        # Labels with the strongest couplings come first: they decide most about the others.
         order = np.argsort(-np.abs(self.coupling).sum(axis=1), kind="stable")
         return branch_and_bound(relaxed, order, width, floor)
 
@@ -378,7 +378,7 @@ class FieldJoint(JointDistribution):
         return 4 * self.n_labels * (width + self.n_labels)
 
     def best_vectors(self, k: int, width: int | None = None) -> Ranked:
-        """Return the ``k`` best vectors that branch and bound ends with; a single one climbs."""
+        """Return the ``k`` best vectors of branch and bound, after climbing if ``k`` is one."""
         width = max(k, width or SEARCH_WIDTH)
         if k == 1:
             mode = self._found(width)
@@ -400,7 +400,6 @@ class FieldJoint(JointDistribution):
 
 
 def _check_symmetric(matrix: Floats) -> Floats:
-    """Return ``matrix`` if it is symmetric with zero diagonal."""
     if not np.array_equal(matrix, matrix.T):
         raise ValueError("coupling must be symmetric: give (coupling + coupling.T) / 2")
     if np.diag(matrix).any():
@@ -412,7 +411,7 @@ def _check_symmetric(matrix: Floats) -> Floats:
 
 
 def is_forest(coupling: Floats) -> bool:
-    """Whether no cycle of labels is coupled: edges + components = labels."""
+    """Return whether couplings have no cycle: edges + components = labels."""
     n_components = int(connected_components(csr_array(coupling), directed=False)[0])
     n_edges = int(np.count_nonzero(np.triu(coupling, 1)))
     return n_edges + n_components == len(coupling)
@@ -434,11 +433,11 @@ def edges_of(parents: Indices) -> Floats:
 
 
 def tree_logits(scores: Floats, coupling: Floats, parents: Indices, known: Labels) -> Floats:
-    """Log-odds (n, L, 2) of the tree of labels that a field over a forest is.
+    """Return the log-odds (n, L, 2) of a field over a forest, written as a tree.
 
-    Children are summed out from the leaves up. A child with log-odds a, its own children summed
-    out, multiplies the odds of its parent by (1 + e^(a + v)) / (1 + e^a). A known label is already
-    in the scores of its neighbours and takes no part.
+    Children are summed out from the leaves up. Let a be the log-odds of a child whose own children
+    are summed out: it multiplies the odds of its parent by (1 + e^(a + v)) / (1 + e^a). A known
+    label is skipped, since the scores of its neighbours contain it already.
     """
     free = known < 0
     log_odds = scores.copy()
@@ -462,7 +461,7 @@ STEPS = 24
 
 
 def forest_of(scores: Floats, coupling: Floats, known: Labels, rows: RowOptions) -> TreeJoint:
-    """Return the field without the couplings outside its strongest forest."""
+    """Return the field with the couplings of its strongest forest only."""
     parents = strongest_forest(coupling)
     return TreeJoint(tree_logits(scores, coupling, parents, known), parents, **rows)
 

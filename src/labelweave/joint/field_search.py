@@ -1,15 +1,15 @@
 """Searches for the mode of a field: relaxation, branch and bound, and climbing.
 
-An upper bound on the energy of a field, row by row: every coupling is replaced by terms of single
-labels that are never smaller, so a maximum label by label bounds the field from above:
+The upper bound on the energy of a row replaces every coupling by terms of single labels that are
+never smaller, so the maximum, taken label by label, bounds the energy from above:
 
     v > 0:   v y_i y_j  ≤  t y_i + (v − t) y_j          0 ≤ t ≤ v
     v < 0:   v y_i y_j  ≤  a − a y_i − a y_j            0 ≤ a ≤ −v
 
-The splits t and a are chosen row by row to make the bound small (the dual of the linear programme
-over pairs of labels, by coordinate descent). What a split gives away comes back as soon as both
-labels are fixed, or one of them: so bounds of partial vectors are tighter than the bound of none.
-Branch and bound fixes label after label, in all rows at once.
+The splits t and a are chosen row by row to make the bound small (coordinate descent on the dual of
+the linear programme over pairs of labels). The loss of a split shrinks as soon as one or both of
+its labels are fixed, so bounds of partial vectors are tighter than the first bound. Branch and
+bound fixes label after label, in all rows at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PASSES = 12
 
 
 def climb(scores: Floats, coupling: Floats, known: Labels, start: Labels) -> Labels:
-    """Flip single labels of (n, L) vectors as long as one of them makes a row more probable."""
+    """Flip single labels of (n, L) vectors as long as a flip makes the row more probable."""
     labels = start.copy()
     free = known < 0
     field = scores.copy()
@@ -51,7 +51,7 @@ def climb(scores: Floats, coupling: Floats, known: Labels, start: Labels) -> Lab
 
 @dataclass(frozen=True)
 class Relaxation:
-    """A field in which no coupling can add to what the labels give on their own.
+    """A field in which couplings only lower the energy of the single labels.
 
     A positive label j adds ``gain[:, j]`` to the ``constant`` (n,), and the coupling of i and j
     adds ``loss[:, i, a, j, b]``, which is at most zero, at y_i = a and y_j = b.
@@ -101,11 +101,11 @@ class _Edge:
 
 
 class _Splits:
-    """The splits of all couplings, and what they add to each label and to the constant."""
+    """The splits of all couplings, and their terms for each label and for the constant."""
 
     def __init__(self, scores: Floats, coupling: Floats, known: Labels) -> None:
         free = known < 0
-        # A known label takes no part: its value counts as 0, and what it adds is in the scores.
+        # A known label counts as 0, since its terms are in the scores of the others.
         self.gain: Floats = np.where(free, scores, -np.inf)
         self.constant = np.zeros(len(scores))
         pairs = np.argwhere(np.triu(coupling, 1))
@@ -123,8 +123,8 @@ class _Splits:
     def balance(self, edge: _Edge) -> None:
         """Choose the best split while all others stay.
 
-        Both labels are left with the same where that is possible: a minimum of the bound, and one
-        from which the next coupling can go on.
+        Where possible, both labels keep equal gains: a minimum of the bound from which the next
+        coupling can still lower it.
         """
         self._give(edge, edge.share, -1.0)
         coupled = edge.v != 0
@@ -138,10 +138,10 @@ class _Splits:
 
 @dataclass(frozen=True)
 class Frontier:
-    """The best complete vectors (n, w, L) a search ends with, in decreasing ``energy`` (n, w).
+    """The best complete vectors (n, w, L) of a search, in decreasing ``energy`` (n, w).
 
-    Rows that ran out of vectors repeat any with energy -inf. No vector that was given up for lack
-    of room has an energy above ``dropped``; ``nodes`` partial vectors were looked at.
+    Rows with fewer vectors repeat any of them with energy -inf. No vector that was dropped for lack
+    of room has an energy above ``dropped``; ``nodes`` partial vectors were examined.
     """
 
     labels: Labels
@@ -151,7 +151,7 @@ class Frontier:
 
 
 def branch_and_bound(field: Relaxation, order: Indices, width: int, floor: Floats) -> Frontier:
-    """Fix label after label, keep the ``width`` partial vectors of the highest bounds."""
+    """Fix label after label, and keep the ``width`` partial vectors of the highest bounds."""
     n, n_labels = field.gain.shape
     labels = np.zeros((n, 1, n_labels), dtype=np.int8)
     value = field.constant[:, None].copy()
@@ -175,7 +175,7 @@ def branch_and_bound(field: Relaxation, order: Indices, width: int, floor: Float
             first_out = np.take_along_axis(bound, kept[:, width : width + 1], axis=1)[:, 0]
             dropped = np.maximum(dropped, first_out)
             kept = kept[:, :width]
-        # Nothing is gained by carrying partial vectors that are dead in every row.
+        # Partial vectors that are pruned in every row are dropped.
         alive = np.isfinite(np.take_along_axis(bound, kept, axis=1)).sum(axis=1)
         kept = kept[:, : max(1, int(alive.max(initial=1)))]
         dead = ~np.isfinite(np.take_along_axis(bound, kept, axis=1))

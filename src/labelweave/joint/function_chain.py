@@ -1,8 +1,8 @@
 """Conditionals of a chain that only a Python function can evaluate.
 
-Walks along the chain, beams, best-first search and populations are in NumPy. Rows advance together,
-so that the function is called for many prefixes at once. `FunctionConditionals` describes the
-methods that all conditionals have.
+Walks along the chain, beams, best-first search and populations use NumPy. Rows advance together, so
+that each call of the function gets many prefixes. The docstrings of `FunctionConditionals` hold for
+all conditionals.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.quantities import bernoulli_log_prob, row_uniforms
 from labelweave.joint.results import ROUNDING, Mode, Ranked, Rows, assembled
 
-# Prefixes up to which all rows are searched together: many may wait by then.
+# Prefixes up to which all rows are searched together; more could use too much memory.
 _TOGETHER = 1000
 
 
@@ -52,7 +52,6 @@ class FunctionConditionals:
         return None
 
     def take(self, rows: Indices) -> Self:
-        """Return the conditionals of some rows."""
         part = copy.copy(self)
         part._position = self._position[rows]
         return part
@@ -64,9 +63,9 @@ class FunctionConditionals:
         return part
 
     def ancestors(self, labels: Indices) -> Indices:
-        """Return the labels that ``labels`` depend on, and these themselves, in chain order.
+        """Return ``labels`` and the labels they depend on, in chain order.
 
-        These are all earlier labels: a function does not show which of them it looks at.
+        A function may use any earlier label, so these are all labels up to the last of ``labels``.
         """
         positions = np.flatnonzero(np.isin(self.order, labels))
         return self.order[: positions[-1] + 1] if len(positions) else self.order[:0]
@@ -101,7 +100,7 @@ class FunctionConditionals:
         return walk(self.log_odds_of, self.order, vectors, _likelier)[1]
 
     def table(self, known: Labels, free: Indices, order: Indices) -> Floats:
-        """Return the (n, 2^f) log-joints of the labels in ``order``: known where not ``free``."""
+        """Return (n, 2^f) log-joints of the labels in ``order``; those not ``free`` are known."""
         labels = np.zeros((len(known), 1, len(self.order)), dtype=np.int8)
         log_prob = np.zeros((len(known), 1))
         column = np.zeros(1, dtype=np.int64)
@@ -113,7 +112,7 @@ class FunctionConditionals:
             if label in free:
                 column = np.concatenate([column, column | (1 << np.searchsorted(free, label))])
             else:
-                # Known in every row: exactly one of the two halves is possible.
+                # The label is known in every row: exactly one of the two halves is possible.
                 half = known[:, label, None] * np.int64(len(column)) + np.arange(len(column))
                 log_prob = np.take_along_axis(log_prob, half, axis=1)
                 labels = np.take_along_axis(labels, half[:, :, None], axis=1)
@@ -122,18 +121,18 @@ class FunctionConditionals:
         return out
 
     def cardinality(self, *, by_label: bool) -> Floats | None:
-        """Return how many labels are positive, if there is a formula for it, as in a joint."""
+        """Return the joint's `cardinality` or `cardinality_by_label`; None without a formula."""
         return None
 
     # ------------------------------------------------------------------ draws
 
     def complete(self, vectors: Labels, row_ids: Indices, seed: int) -> tuple[Labels, Floats]:
-        """Draw every -1 of (n, k, L) vectors; return these with the log-weights of the rest."""
+        """Draw every -1 of (n, k, L) vectors; return them with the log-weights of given labels."""
         n_labels = len(self.order)
         uniforms = row_uniforms(row_ids, seed, vectors.shape[1], n_labels, self.n_threads)
 
         def draw(label: int, log_odds: Floats) -> Labels:
-            # u < σ(z), written so that it agrees with comparing log-odds and cannot overflow.
+            # u < σ(z), written as a comparison of log-odds, which cannot overflow.
             u = uniforms[:, :, label]
             return (np.log(u) - np.log1p(-u) < log_odds).astype(np.int8)
 
@@ -152,8 +151,8 @@ class FunctionConditionals:
     ) -> Populations:
         """Walk populations that agree with ``known`` through the labels in ``order``.
 
-        ``sizes`` are the number of populations and of the prefixes in each. All rows have the same
-        labels known. Without ``vectors``, none need to be returned.
+        ``sizes`` are the numbers of populations and of prefixes in each. All rows share their known
+        labels. Without ``vectors``, the final vectors need not be returned.
         """
         uniforms = row_uniforms(row_ids, seed, 2 * sizes[0], len(self.order), self.n_threads)
         return walk_populations(self.log_odds_of, order, known, uniforms, sizes[1])
@@ -168,12 +167,12 @@ class FunctionConditionals:
         log_mass: Floats,
         start: Labels | None = None,
     ) -> Mode:
-        """Search the vectors of the highest log-joints that agree with ``known``.
+        """Search for the vectors of the highest log-joints that agree with ``known``.
 
-        ``floor`` (n,) is the least log-joint that is looked for, ``log_mass`` (n,) bounds the sum
-        of all, and a search under the relaxed bound begins with ``start``. All rows are searched
-        together while few prefixes can wait, then the hard ones in blocks: so the function is
-        called for many prefixes at once, and memory stays bounded.
+        ``floor`` (n,) is the least log-joint of interest, ``log_mass`` (n,) bounds the total
+        probability, and a search under the relaxed bound begins with ``start``. All rows are
+        searched together under a small budget, then the hard ones in blocks: each call of the
+        function gets many prefixes, and memory stays bounded.
         """
         if limits.budget == 0:
             return self._greedy(known, log_mass)
@@ -190,7 +189,7 @@ class FunctionConditionals:
         return assembled(len(known), parts)
 
     def _greedy(self, known: Labels, log_mass: Floats) -> Mode:
-        """Return greedy vectors; no vector is more probable than all of them together."""
+        """Return greedy vectors; the total probability bounds the mode."""
         labels, given, chosen = walk(self.log_odds_of, self.order, known[:, None, :], _likelier)
         return Mode(labels[:, 0], given[:, 0] + chosen[:, 0], log_mass)
 
@@ -245,9 +244,9 @@ def walk(
 def expand(
     log_odds: LogOdds, label: int, before: Indices, known: Labels, labels: Labels, log_prob: Floats
 ) -> tuple[Labels, Floats]:
-    """Both continuations of every prefix: first all with label 0, then all with label 1.
+    """Return both continuations of every prefix: first all with value 0, then all with value 1.
 
-    ``known`` (n,) makes the continuation that contradicts it impossible.
+    A continuation that contradicts ``known`` (n,) is impossible.
     """
     z = grid_log_odds(log_odds, label, labels, before)
     longer, totals = [], []
@@ -264,8 +263,8 @@ def expand(
 def beam_search(log_odds: LogOdds, order: Indices, known: Labels, k: int, width: int) -> Ranked:
     """Return the k best vectors of a beam search that keeps ``width`` prefixes at every label.
 
-    A vector can only be missed through a prefix that was dropped, and is at most as probable as
-    that prefix: the best dropped prefix bounds everything that is not listed.
+    A missed vector has a dropped prefix and is at most as probable as that prefix, so the best
+    dropped prefix bounds all vectors that are not listed.
     """
     n, n_labels = known.shape
     labels = np.zeros((n, 1, n_labels), dtype=np.int8)
@@ -287,15 +286,15 @@ def beam_search(log_odds: LogOdds, order: Indices, known: Labels, k: int, width:
 
 # ---------------------------------------------------------------------- best-first search
 
-# Prefixes of one row that are extended together: a call costs much more than a prefix in vain.
+# Prefixes of one row that are extended together: a call costs much more than a wasted prefix.
 BATCH = 16
 
 
 class Prefix(NamedTuple):
-    """A prefix that waits: sorts by decreasing log-probability, the longer one first."""
+    """A waiting prefix, sorted by decreasing log-probability, then by decreasing length."""
 
     cost: float  # minus its log-probability
-    remaining: int  # labels it has no value for yet
+    remaining: int  # labels without a value so far
     labels: bytes
 
 
@@ -317,7 +316,7 @@ class PrefixSearch:
         self.nodes = np.zeros(n, dtype=np.int64)
 
     def run(self, start: Mode, log_mass: Floats) -> Mode:
-        """Improve on the vectors given and return the best ones with what is proven."""
+        """Improve on the ``start`` vectors and return the best ones with their bounds."""
         self.labels, self.best = start.labels.copy(), start.log_prob.copy()
         deadline = time.monotonic() + self.limits.seconds
         others = _remaining_mass(log_mass, self.best)
@@ -335,7 +334,7 @@ class PrefixSearch:
         return Mode(self.labels, self.best, bound, self.nodes)
 
     def _cut(self, row: int) -> float:
-        """Prefixes that are not more probable than this are not worth a look."""
+        """Return the log-probability that a prefix must exceed to be examined."""
         best = float(self.best[row])
         enough = best + max(self.limits.epsilon, ROUNDING * (1 + abs(best)))
         return max(enough, float(self.floor[row]))
@@ -389,7 +388,7 @@ class PrefixSearch:
 
 
 def _remaining_mass(log_mass: Floats, log_prob: Floats) -> Floats:
-    """Return what any other vector of the row can have at most."""
+    """Return a bound on the log-probability of any other vector of the row."""
     with np.errstate(divide="ignore", invalid="ignore"):
         rest = log_mass + np.log1p(-np.exp(np.minimum(log_prob - log_mass, 0.0)))
     return np.where(np.isnan(rest), -np.inf, rest)
@@ -401,9 +400,9 @@ def _remaining_mass(log_mass: Floats, log_prob: Floats) -> Floats:
 def walk_populations(
     log_odds: LogOdds, order: Indices, known: Labels, uniforms: Floats, size: int
 ) -> Populations:
-    """Walk populations of ``size`` prefixes of rows whose ``known`` labels are the same ones.
+    """Walk populations of ``size`` prefixes of rows that share their ``known`` labels.
 
-    ``uniforms`` (n, 2 r, L) are the numbers by which prefixes are drawn, two for each population.
+    ``uniforms`` (n, 2 r, L) holds the random numbers, two for each population and label.
     """
     n, r, n_labels = len(known), uniforms.shape[1] // 2, known.shape[1]
     rows = np.repeat(np.arange(n), r)
@@ -437,14 +436,14 @@ def walk_populations(
 
 
 def _total(weight: Floats) -> Floats:
-    """Add up from left to right: zeros, of which other rows may add some, leave no trace."""
+    """Add up from left to right, so that zeros added for other rows cannot change the rounding."""
     return np.asarray(np.cumsum(weight, axis=1)[:, -1])
 
 
 def _handed_on(labels: Labels, label: int, children: Floats) -> tuple[Labels, Floats]:
-    """Return the prefixes that are left, extended by ``label``, in front of those without weight.
+    """Return the prefixes extended by ``label``, those with weight before those without.
 
-    ``children`` are the weights of all prefixes with 0, and then of all with 1.
+    ``children`` are the weights of all prefixes with 0, then of all with 1.
     """
     n_prefixes, n_left = labels.shape[1], (children > 0).sum(axis=1).max(initial=1)
     chosen = np.argsort(children == 0, axis=1, kind="stable")[:, :n_left]
@@ -454,9 +453,9 @@ def _handed_on(labels: Labels, label: int, children: Floats) -> tuple[Labels, Fl
 
 
 def _observed(weight: Floats, log_prob: Floats) -> tuple[Floats, Floats]:
-    """Weights after an observation of these log-probabilities, and that of the observation.
+    """Return weights after an observation of these log-probabilities, and its log-probability.
 
-    Where no prefix allows it, the weights stay as they are and the log-probability is -inf.
+    Where no prefix allows the observation, weights stay the same and the log-probability is -inf.
     """
     log_prob = np.where(weight > 0, log_prob, -np.inf)
     best = log_prob.max(axis=1, keepdims=True)
@@ -467,9 +466,9 @@ def _observed(weight: Floats, log_prob: Floats) -> tuple[Floats, Floats]:
 
 
 def _systematic(share: Floats, uniform: Floats) -> Mask:
-    """Which entries are drawn with these probabilities.
+    """Draw entries with these probabilities (systematic sampling).
 
-    One is drawn whenever the sum of the shares passes a whole number.
+    An entry is drawn whenever the sum of the shares passes a whole number.
     """
     reached = np.cumsum(np.concatenate([uniform[:, None], share], axis=1), axis=1)
     return np.asarray(np.diff(np.floor(reached), axis=1) > 0)
@@ -478,7 +477,7 @@ def _systematic(share: Floats, uniform: Floats) -> Mask:
 def _lighter_drawn(
     zero: Floats, one: Floats, weight: Floats, quantum: Floats, uniform: Floats
 ) -> tuple[Floats, Floats]:
-    """Weights of continuations, of which those lighter than the quantum were drawn."""
+    """Return the weights of continuations after those lighter than the quantum were drawn."""
     lighter, given = np.minimum(zero, one), np.minimum(quantum[:, None], weight)
     light = lighter < quantum[:, None]
     share = np.divide(lighter, given, out=np.zeros_like(lighter), where=light & (weight > 0))
@@ -491,20 +490,20 @@ def _lighter_drawn(
 
 
 def _cut(weight: Floats, size: int, quantum: Floats, uniform: Floats) -> tuple[Floats, Floats]:
-    """Weights of which at most ``size`` are left in each row, and the largest that was given."""
+    """Return weights with at most ``size`` left in each row, and the largest quantum assigned."""
     crowded = (weight > 0).sum(axis=1) > size
     c = _thresholds(weight, size, crowded)[:, None]
     light = crowded[:, None] & (weight < c)
     share = np.divide(weight, c, out=np.zeros_like(weight), where=light)
     drawn = _systematic(share, uniform)
     kept = np.where(light, np.where(drawn, c, 0.0), weight)
-    # Rounding may let one too many pass.
+    # By rounding, one too many may pass.
     kept[np.cumsum(kept > 0, axis=1) > size] = 0.0
     return kept, np.maximum(quantum, c[:, 0])
 
 
 def _thresholds(weight: Floats, size: int, crowded: Mask) -> Floats:
-    """Return c with Σ min(w / c, 1) = size in crowded rows: from above, where the sum is less."""
+    """Lower c from 1/size until Σ min(w / c, 1) = size in crowded rows; return (n,)."""
     c = np.where(crowded, 1 / size, 0.0)
     while True:
         heavy = weight >= c[:, None]

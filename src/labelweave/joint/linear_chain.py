@@ -22,17 +22,16 @@ from labelweave.joint.conditionals import Populations, check_order
 from labelweave.joint.enumeration import MAX_ENUMERATED
 from labelweave.joint.results import Mode, Ranked
 
-# A hundred million of these can be added up before a double overflows.
+# A hundred million values of this size can be added up before a double overflows.
 _MOST_LOG_ODDS = 1e300
-# Steps that fit the relaxation to a row: 500 would close about a tenth of the gaps that remain.
+# Steps that fit the relaxation to a row; 500 would close only about a tenth of the remaining gaps.
 RELAXATION_STEPS = 200
 
 
 def check_log_odds(values: npt.ArrayLike, name: str) -> Floats:
-    """``values`` as `check_matrix` gives them, bounded so that their sums are finite.
+    """Return ``values`` as from `check_matrix`, bounded so that their sums are finite.
 
-    Beyond a few hundred a log-odds is certainty, so that nothing changes but numbers that no double
-    could hold.
+    Log-odds beyond a few hundred mean certainty, so only sums that overflow a double change.
     """
     matrix = check_matrix(values, name)
     if (
@@ -44,7 +43,6 @@ def check_log_odds(values: npt.ArrayLike, name: str) -> Floats:
 
 
 def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
-    """``coupling`` as an (L, L) matrix of log-odds."""
     matrix = check_log_odds(coupling, "coupling")
     if matrix.shape != (n_labels, n_labels):
         raise ValueError(
@@ -56,7 +54,7 @@ def check_coupling(coupling: npt.ArrayLike, n_labels: int) -> Floats:
 
 def coupling_sums(labels: Labels, coupling: Floats, n_threads: int) -> Floats:
     """Return Σ_k coupling_jk y_k for every label j of (n, m, L) vectors y, in the same shape."""
-    # Few labels of a vector are positive. Not BLAS: the same bits in every batch of rows.
+    # Few labels of a vector are positive. BLAS would round differently in other batches of rows.
     positive = sp.csr_array(labels.reshape(-1, labels.shape[2]), dtype=np.float64)
     sums = linear_scores(positive, coupling, np.zeros(len(coupling)), n_threads)
     return sums.reshape(labels.shape)
@@ -193,7 +191,7 @@ class LinearScores:
         return found
 
     def _greedy(self, known: Labels) -> Mode:
-        """Return, label by label, the likelier value, under the interval bound."""
+        """Return greedy vectors, with the interval bound."""
         found = Mode(known.copy(), np.empty(len(known)), np.empty(len(known)))
         outputs = (found.labels, found.log_prob, found.upper_bound)
         self._kernel(native.chain_greedy, self.order, *outputs)

@@ -26,8 +26,8 @@ from labelweave.joint.results import Mode, Ranked
 class ListedJoint(JointDistribution):
     """Probabilities of some label vectors, the same ones in every row.
 
-    Every query is exact and takes one pass over the list, however many labels there are. In a
-    `MixtureJoint` with another form, vectors that are not listed become possible.
+    Every query is exact and takes one pass over the list, however many labels there are. A
+    `MixtureJoint` with another form also allows vectors that are not listed.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class ListedJoint(JointDistribution):
     def _table(self, free: Indices) -> Floats:
         table = np.full((2 ** len(free), self.n_rows), -np.inf)
         columns = self.vectors[:, free].astype(np.int64) @ (1 << np.arange(len(free)))
-        # Of the vectors that share a column, at most one agrees with the labels that are known.
+        # At most one of the vectors that share a column agrees with the known labels.
         np.maximum.at(table, columns, self.log_weights.T)
         return np.ascontiguousarray(table.T)
 

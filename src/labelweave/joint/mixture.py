@@ -1,7 +1,7 @@
 """MixtureJoint: P(y) = Σ_k λ_k P_k(y) of components of any form.
 
-Evidence e turns the weights into responsibilities, λ_k P_k(e) / Σ_l λ_l P_l(e), and every component
-into its own posterior. Formulas: docs/design/math.md, section 3.
+Given evidence e, the weights become responsibilities, λ_k P_k(e) / Σ_l λ_l P_l(e), and every
+component becomes its own posterior. Formulas: docs/design/math.md, section 3.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from labelweave.joint.quantities import Estimate, Quantity
 from labelweave.joint.results import Mode, Ranked, certified
 from labelweave.joint.tree import MixtureOfTrees, TreeJoint
 
-# Vectors of each component's list after which a list of the best ones is given up.
+# The most vectors taken from each component's list in a search for the best ones.
 LIST_DEPTH = 1000
 # A vector taken from each list counts as this many partial vectors of a search.
 VECTOR_COST = 10
@@ -34,10 +34,10 @@ VECTOR_COST = 10
 class MixtureJoint(JointDistribution):
     """P(y) = Σ_k weight_k P_k(y).
 
-    Marginals, pairwise and cardinality are averages of the components' and exact when theirs are;
-    entropy goes by enumeration. `mode` and `top` walk the components' own lists of likely vectors,
-    or go by enumeration where labels are few. Beside a `ListedJoint`, mode and entropy of a single
-    component are exact whenever its own are.
+    Marginals, pairwise and cardinality are averages over the components, and exact if theirs are;
+    the entropy needs enumeration. `mode` and `top` walk the components' own lists of likely
+    vectors, or enumerate where labels are few. In a mixture of a `ListedJoint` and one other
+    component, mode and entropy are exact whenever those of the other component are.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class MixtureJoint(JointDistribution):
     components : sequence of JointDistribution
         K distributions over the same rows and labels.
     **rows
-        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`; names and ids are
-        by default those of the first component, and row ids hold for all components.
+        ``label_names``, ``row_ids`` and ``n_threads``, as in `JointDistribution`; names and ids
+        default to those of the first component, and row ids apply to all components.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class MixtureJoint(JointDistribution):
         super().__init__(first.n_rows, first.n_labels, **rows)
         self.weights = _check_weights(weights, self.n_rows, len(components))
         self.components = tuple(component.with_row_ids(self.row_ids) for component in components)
-        # Standard errors of the logarithms of the weights, if evidence had to be estimated.
+        # Standard errors of the log-weights, if the probability of evidence was estimated.
         self._log_weight_error = np.zeros_like(self.weights)
 
     def _take(self, index: Indices) -> Self:
@@ -102,7 +102,7 @@ class MixtureJoint(JointDistribution):
 
     @property
     def known(self) -> Labels:
-        """Labels that every component is certain about in the same way."""
+        """Labels that have the same known value in every component, (n, L) int8; else -1."""
         known = self.components[0].known
         for component in self.components[1:]:
             known = np.where(component.known == known, known, -1)
@@ -115,7 +115,7 @@ class MixtureJoint(JointDistribution):
         return mixture
 
     def leaves(self, log_weight: Floats | float = 0.0) -> list[tuple[Floats, JointDistribution]]:
-        """Return the components, also of mixtures within the mixture, with their log-weights."""
+        """Return the components, with nested mixtures taken apart, and their log-weights."""
         found: list[tuple[Floats, JointDistribution]] = []
         for own, part in zip(self._log_weights().T, self.components, strict=True):
             within = log_weight + own
@@ -133,7 +133,7 @@ class MixtureJoint(JointDistribution):
         stacked += self._log_weights().T.reshape(shape)
         top = stacked.max(axis=0)
         total = np.zeros_like(top)
-        # One after the other: NumPy's own sums round differently for different numbers of rows.
+        # One after the other, since NumPy's sums round differently for other numbers of rows.
         for part in stacked:
             total += np.exp(part - np.where(np.isneginf(top), 0.0, top))
         with np.errstate(divide="ignore"):
@@ -153,13 +153,13 @@ class MixtureJoint(JointDistribution):
         choice = (uniform[:, :, None] >= cumulative[:, None, :-1]).sum(axis=2)
         labels = np.empty((self.n_rows, k, self.n_labels), dtype=np.int8)
         for i, component in enumerate(self.components):
-            # Streams of their own keep the draws independent of the choice of the component.
+            # Separate streams keep the draws independent of the choice of the component.
             drawn = component._sample(k, derive_seed(seed, i))
             labels[choice == i] = drawn[choice == i]
         return labels
 
     def _drawn(self, quantity: Quantity, k: int, seed: int) -> tuple[Floats, Floats]:
-        """Average what each component computes or draws; entropy takes draws of the mixture."""
+        """Average the components' values or estimates; entropy needs draws of the mixture."""
         if quantity == "entropy":
             return super()._drawn(quantity, k, seed)
         parts = [
@@ -183,11 +183,11 @@ class MixtureJoint(JointDistribution):
     def _cells_per_row(self, quantity: Quantity, k: int) -> int:
         if quantity == "entropy":
             return super()._cells_per_row(quantity, k)
-        # Components draw in blocks of their own; what they estimate is held side by side.
+        # Components draw in their own blocks; the estimates of all are held at the same time.
         return 3 * len(self.components) * math.prod(quantities.shape(self, quantity)[1:])
 
     def _of_component(self, i: int, quantity: Quantity, k: int, seed: int) -> Estimate:
-        """Return a component's share; only where all are exact were draws asked for by number."""
+        """Return a component's quantity; draws were requested where all are exact."""
         component, drawn = self.components[i], self._is_exact(quantity)
         found = quantities.from_draws if drawn.all() else quantities.computed_or_drawn
         if drawn.all() or not drawn.any():
@@ -215,8 +215,8 @@ class MixtureJoint(JointDistribution):
             out[~listed] = quantities.by_enumeration(self[~listed], quantity)
             return out
         parts = np.stack([component._exact(quantity) for component in self.components], axis=1)
-        # Weights that sum to one up to rounding must not make probabilities above one, nor certain
-        # labels uncertain.
+        # Weights sum to one only up to rounding: this must not make probabilities above one, or
+        # certain labels uncertain.
         mixed = np.asarray(np.minimum(np.einsum("nk,nk...->n...", self.weights, parts), 1.0))
         if quantity == "marginals":
             return np.where(self.known >= 0, self.known, mixed)
@@ -230,7 +230,7 @@ class MixtureJoint(JointDistribution):
     # ------------------------------------------------------------------ Bayes' rule and powers
 
     def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
-        """Turn the weights into responsibilities, λ_k P_k(e) / Σ_l λ_l P_l(e), and clamp parts."""
+        """Turn weights into responsibilities, λ_k P_k(e) / Σ_l λ_l P_l(e); clamp the components."""
         clamped = [component._clamp(known) for component in self.components]
         parts = [log_prob for _, log_prob in clamped]
         responsibility = np.exp(self._log_responsibilities([part.value for part in parts]))
@@ -246,16 +246,16 @@ class MixtureJoint(JointDistribution):
         return posterior, log_prob
 
     def _log_responsibilities(self, log_probs: Sequence[Floats]) -> Floats:
-        """Posterior log-weights (n, K) after evidence of these log-probabilities."""
+        """Return posterior log-weights (n, K) after evidence of these log-probabilities."""
         log_joint = self._log_weights() + np.stack(log_probs, axis=1)
         total = logsumexp(log_joint, axis=1, keepdims=True)
         return np.where(np.isfinite(total), log_joint - np.where(np.isfinite(total), total, 0.0), 0)
 
     def power(self, exponent: float) -> Self:
-        """Return the mixture of the components' powers, each with its part of Σ_k Σ_y (λ_k P_k)^e.
+        """Return the mixture of the components' powers, weighted by their Σ_y (λ_k P_k)^e.
 
-        It differs from P(y)^e, for K components, by a factor of at most K^|1−e|: for e < 1,
-        K^(e−1) Σ_k a_k^e ≤ (Σ_k a_k)^e ≤ Σ_k a_k^e, and the other way round for e > 1.
+        For K components it differs from P(y)^e by a factor of at most K^|1−e|: for e < 1,
+        K^(e−1) Σ_k a_k^e ≤ (Σ_k a_k)^e ≤ Σ_k a_k^e, and vice versa for e > 1.
         """
         mixture = self.with_components([near_power(part, exponent) for part in self.components])
         parts = zip(self.components, mixture.components, strict=True)
@@ -273,16 +273,16 @@ class MixtureJoint(JointDistribution):
 
     @property
     def lists_first(self) -> bool:
-        """Whether walking lists is faster than looking at all vectors of few labels."""
+        """Whether walking lists is faster than enumerating the vectors of few labels."""
         return self._lists.hold_listed_part() or self.as_trees() is not None
 
     @property
     def search_first(self) -> bool:
-        """Whether a search is: it walks the same lists."""
+        """As `lists_first`, because the search walks the same lists."""
         return self.lists_first
 
     def as_trees(self) -> MixtureOfTrees | None:
-        """Return the trees of all components in one mixture, or None if one is not of trees."""
+        """Return the trees of all components in one mixture; None if a component has others."""
         log_weights: list[Floats] = []
         trees: list[TreeJoint] = []
         for log_weight, component in zip(self._log_weights().T, self.components, strict=True):
@@ -294,7 +294,7 @@ class MixtureJoint(JointDistribution):
         return MixtureOfTrees(np.concatenate(log_weights, axis=1), tuple(trees))
 
     def search(self, limits: Limits, start: Mode | None = None) -> Mode:
-        """Return the best vector that the components' lists show, and a bound on all others.
+        """Return the best vector of the components' lists, and a bound on all others.
 
         A tenth of the budget is the number of vectors taken from each list; ``nodes`` counts them.
         """
@@ -309,7 +309,7 @@ class MixtureJoint(JointDistribution):
     def _greedy(self) -> Mode:
         """Return the best of the components' greedy vectors under the mixture.
 
-        No vector can have more than the components' bounds allow together.
+        The weighted sum of the components' bounds holds for every vector.
         """
         modes = [greedy_mode(component) for component in self.components]
         labels = np.stack([mode.labels for mode in modes], axis=1)
@@ -343,6 +343,6 @@ def _check_weights(weights: npt.ArrayLike, n_rows: int, n_components: int) -> Fl
 
 
 def _log_power_sum(part: JointDistribution, power: JointDistribution, exponent: float) -> Floats:
-    """Return log Σ_y P(y)^e by a probable vector: exact if ``power`` is P^e, else about right."""
+    """Return log Σ_y P(y)^e from one probable vector: exact if ``power`` is P^e, else estimated."""
     labels = greedy_mode(part).labels
     return exponent * part._log_prob_of(labels) - power._log_prob_of(labels)

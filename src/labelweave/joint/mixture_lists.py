@@ -1,14 +1,14 @@
 """ListMerger: the most probable vectors of a mixture from its components' own lists.
 
-Every component lists its vectors by decreasing probability. A vector that none of the lists has
-shown has at most Σ_k weight_k P_k(last vector of list k): once the best vectors seen reach that
-bound, they are the best of all (a threshold algorithm in the sense of Fagin). Trees are walked
-vector by vector in compiled code; other forms give longer and longer lists.
+Every component lists its vectors by decreasing probability. A vector that has not appeared in any
+list has at most the probability Σ_k weight_k P_k(last vector of list k). Once the best vectors seen
+reach that bound, they are the best of all (Fagin's threshold algorithm). Trees are walked vector by
+vector in compiled code; other forms give longer and longer lists.
 
-Components may list *every* vector they allow (`ListedJoint`). Let S be the vectors that these
-components list for a row. Elsewhere the mixture is w R(y), where R mixes the other components and w
-is their total weight: so the mode, the k best vectors and the entropy follow from S and R without
-an enumeration (docs/design/math.md, section 3.6).
+A component may list *every* vector it allows (`ListedJoint`). Let S be the vectors that these
+components list for a row. Outside S the mixture is w R(y), where R mixes the other components and w
+is their total weight. The mode, the k best vectors and the entropy follow from S and R without
+enumeration (docs/design/math.md, section 3.6).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from labelweave.joint.results import ROUNDING, Ranked, Rows, assembled
 if TYPE_CHECKING:
     from labelweave.joint.mixture import MixtureJoint
 
-# The first lists of components that are not trees, and how much longer each next one is.
+# The length of the first list of a component that is no tree, and the factor of each longer one.
 FIRST_LENGTH, GROWTH = 16, 4
 
 
@@ -41,7 +41,7 @@ class ListMerger:
     def merged(self, k: int, depth: int) -> tuple[Ranked, Indices]:
         """Return the best ``k`` vectors of each row, and how many were taken from all lists.
 
-        At most ``depth`` vectors are taken from the list of each component.
+        Each component's list gives at most ``depth`` vectors.
         """
         trees = self.joint.as_trees()
         if trees is not None:
@@ -54,7 +54,7 @@ class ListMerger:
     # ------------------------------------------------------------------ listed components
 
     def hold_listed_part(self) -> bool:
-        """Return whether a component, also one of a mixture within it, lists its vectors."""
+        """Return whether a component, perhaps of a nested mixture, lists its vectors."""
         return any(isinstance(part, ListedJoint) for _, part in self.joint.leaves())
 
     def listed_part(self) -> ListedPart | None:
@@ -83,7 +83,7 @@ class ListMerger:
             return parts[0][1], parts[0][0]
         log_weights = np.stack([weight for weight, _ in parts], axis=1)
         total = np.asarray(logsumexp(log_weights, axis=1))
-        # Where no component has weight, what their mixture is does not matter.
+        # Where no component has weight, any mixture of them will do.
         weights = np.exp(log_weights - np.where(np.isfinite(total), total, 0.0)[:, None])
         weights[np.isneginf(total)] = 1 / len(parts)
         mixture = self.joint.with_components(part for _, part in parts)
@@ -91,7 +91,7 @@ class ListMerger:
         return mixture, total
 
     def has_exact_entropy(self) -> Mask:
-        """Return the rows in which the entropy of all but the listed components is exact."""
+        """Return the mask of rows where the entropy of the components not listed is exact."""
         part = self.listed_part()
         if part is None:
             return np.zeros(self.joint.n_rows, dtype=np.bool_)
@@ -127,7 +127,7 @@ class ListMerger:
     # ------------------------------------------------------------------ growing lists
 
     def _growing(self, k: int, depth: int) -> tuple[Ranked, Indices]:
-        """Return the best of lists that grow until they prove them."""
+        """Return the best vectors of lists that grow until the vectors are proven."""
         joint = self.joint
         parts: list[tuple[Rows, Ranked]] = []
         listed = np.zeros(joint.n_rows, dtype=np.int64)
@@ -155,8 +155,8 @@ class ListedPart:
     """A mixture as its listed vectors and the mixture of its other components.
 
     In the notation above, ``rest`` is R and ``log_weight`` (n,) is log w. The listed components
-    contribute ``log_weights`` (n, V) to log P of their ``vectors`` (V, L), each of which is there
-    once; -inf stands for a vector that is not in S.
+    contribute ``log_weights`` (n, V) to log P of their distinct ``vectors`` (V, L); -inf marks a
+    vector that is not in S.
     """
 
     vectors: Labels
@@ -169,7 +169,7 @@ class ListedPart:
         if self.rest is None:
             none = np.empty((len(self.log_weight), 0, self.vectors.shape[1]), dtype=np.int8)
             return Ranked.padded(none, np.empty(none.shape[:2]), k, -np.inf)
-        if k == 1:  # most forms find their mode faster than a list
+        if k == 1:  # most forms find a mode faster than a list
             mode = self.rest.mode()
             ranked = Ranked(mode.labels[:, None], mode.log_prob[:, None], mode.upper_bound)
         else:
@@ -181,10 +181,10 @@ class ListedPart:
         )
 
     def contenders(self, k: int, most: int, log_rest: Floats) -> tuple[Indices, Floats]:
-        """Return where the listed vectors are that may be among the ``k`` best of the mixture.
+        """Return the positions of listed vectors that may be among the ``k`` best of the mixture.
 
-        A vector gains at most ``log_rest``, the largest w R. If it then still has less than k other
-        vectors have by their listed weights alone, it can not be one of the k best.
+        The rest adds at most ``log_rest``, the largest w R. A vector that then still has less than
+        the listed weights of k others cannot be one of the k best.
         """
         order = np.argsort(-self.log_weights, axis=1, kind="stable")
         ranked = np.take_along_axis(self.log_weights, order, axis=1)
@@ -214,7 +214,7 @@ def _weighted_logs(log_prob: Floats) -> Floats:
 
 
 def _united(one: Labels, other: Labels) -> tuple[Labels, tuple[Indices, Indices]]:
-    """Return the vectors of two lists, each once, and where those of either list are."""
+    """Return the distinct vectors of two lists, and the positions of each list's vectors."""
     vectors, place = np.unique(np.concatenate([one, other]), axis=0, return_inverse=True)
     places = place.ravel().astype(np.int64)
     return vectors, (places[: len(one)], places[len(one) :])
@@ -243,13 +243,13 @@ def _best(joint: MixtureJoint, k: int, labels: Labels, unseen: Floats) -> Ranked
 
 
 def _rest(joint: MixtureJoint, log_prob: Floats) -> Floats:
-    """Return what probability is left for vectors not seen, where it is known exactly."""
+    """Return the log-probability left for unseen vectors, where it is known exactly."""
     rest = np.maximum(1 - np.exp(log_prob).sum(axis=1), 0.0) + ROUNDING
     return np.where(joint.log_prob_error() == 0, np.log(rest), np.inf)
 
 
 def _repeated(labels: Labels) -> Mask:
-    """Which of the (n, m, L) vectors already stand earlier in their row."""
+    """Return which of the (n, m, L) vectors appear earlier in their row."""
     n, m, _ = labels.shape
     bits = np.packbits(labels > 0, axis=2)
     row = np.broadcast_to(np.arange(n)[:, None], (n, m))[:, :, None]

@@ -9,7 +9,7 @@ from labelweave._common.arrays import Floats
 
 
 def pair_cells(pairs: Floats, total: float = 1.0) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the two-by-two tables of all pairs of labels: both, the first, the second, neither."""
+    """Return the two-by-two tables of all pairs: both labels, only the first or second, neither."""
     alone = np.diagonal(pairs, axis1=-2, axis2=-1)
     first = _difference(alone[..., :, None], pairs)
     second = _difference(alone[..., None, :], pairs)
@@ -18,7 +18,7 @@ def pair_cells(pairs: Floats, total: float = 1.0) -> tuple[Floats, Floats, Float
 
 
 def _difference(whole: Floats, part: Floats) -> Floats:
-    """Subtract a part; what is left by rounding alone is nothing."""
+    """Subtract a part; a remainder within rounding counts as zero."""
     rest = whole - part
     return np.where(rest > 4 * np.finfo(np.float64).eps * whole, rest, 0.0)
 
@@ -42,7 +42,7 @@ def mutual_information(pairs: Floats, total: float = 1.0) -> Floats:
     margins = [(p, q) for p in (positive, 1.0 - positive) for q in (positive, 1.0 - positive)]
     for cell, (p, q) in zip(pair_cells(pairs, total), margins, strict=True):
         share = cell / total
-        # A pair of values that never occurs adds nothing, even if neither value occurs.
+        # A pair of values that never occurs contributes zero, even if neither value occurs.
         expected = np.where(share > 0, p[..., :, None] * q[..., None, :], 1.0)
         information += xlogy(share, np.where(share > 0, share / expected, 1.0))
     return np.maximum(information, 0.0)

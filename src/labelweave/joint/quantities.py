@@ -31,14 +31,14 @@ DEFAULT_SAMPLES = 1000
 
 @dataclass(frozen=True)
 class Estimate:
-    """A quantity of every row, and how far it may be from the truth.
+    """A quantity of every row, with its standard error.
 
     Attributes
     ----------
     value, standard_error : (n, ...) array
         The error is zero where the value is exact.
     exact : (n,) bool array
-        Whether the row was computed and not sampled.
+        Whether the row's value was computed exactly and not sampled.
 
     Examples
     --------
@@ -63,15 +63,15 @@ class Estimate:
     @staticmethod
     def of_exact(value: Floats) -> Estimate:
         """Return an estimate without error."""
-        # Not zeros_like, which writes every zero: large estimates would take twice the memory.
+        # zeros_like would write every zero, and large estimates would take twice the memory.
         return Estimate(value, np.zeros(value.shape), np.ones(len(value), dtype=np.bool_))
 
 
 def normalised_weights(log_weight: Floats) -> Floats:
-    """Weights that sum to one in every row of ``log_weight`` (n, k)."""
+    """Return weights that sum to one in every row of ``log_weight`` (n, k)."""
     peak = log_weight.max(axis=1, keepdims=True)
     possible = np.isfinite(peak)
-    # A row in which every draw is impossible has no information: all draws weigh the same.
+    # If every draw of a row is impossible, all draws get the same weight.
     weight = np.where(possible, np.exp(log_weight - np.where(possible, peak, 0.0)), 1.0)
     return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
 
@@ -79,7 +79,7 @@ def normalised_weights(log_weight: Floats) -> Floats:
 def moment(
     quantity: Quantity, labels: Labels, weight: Floats, n_sizes: int | None = None
 ) -> Floats:
-    """Sum over draws of the weight times the quantity's 0/1 statistic; ``labels`` is (n, k, L).
+    """Return the weighted sum of the quantity's 0/1 statistic over (n, k, L) draws ``labels``.
 
     Only the cardinalities below ``n_sizes`` are returned, L + 1 by default; no draw may have more.
     """
@@ -114,12 +114,12 @@ def error_at_least(least: Floats | float, error: Floats) -> Floats:
 def probability_from_draws(
     quantity: Quantity, labels: Labels, weight: Floats
 ) -> tuple[Floats, Floats]:
-    """Weighted mean of a 0/1 statistic and its standard error.
+    """Return the weighted mean of a 0/1 statistic and its standard error.
 
     The error of a self-normalised mean μ is √Σ w²(f − μ)²; for f in {0, 1} the square expands to
     Σ w²f (1 − 2μ) + μ² Σ w². It is at least one over the effective number of draws.
     """
-    # Weights that sum to one may do so only up to rounding.
+    # Weights sum to one only up to rounding.
     mean = np.minimum(moment(quantity, labels, weight), 1.0)
     squared_weight = (weight**2).sum(axis=1).reshape((-1,) + (1,) * (mean.ndim - 1))
     variance = moment(quantity, labels, weight**2) * (1 - 2 * mean) + mean**2 * squared_weight
@@ -128,9 +128,9 @@ def probability_from_draws(
 
 
 def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Weighted mean of conditional probabilities (n, k, L) of draws, and its standard error.
+    """Return the weighted mean of conditional probabilities (n, k, L), and its standard error.
 
-    As in `probability_from_draws`, it is at least one over the effective number of draws.
+    As in `probability_from_draws`, the error is at least one over the effective number of draws.
     """
     mean = np.einsum("nk,nkl->nl", weight, values)
     variance = np.einsum("nk,nkl->nl", weight**2, (values - mean[:, None, :]) ** 2)
@@ -139,10 +139,10 @@ def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floa
 
 
 def mean_of_replicates(values: Floats, log_weight: Floats) -> tuple[Floats, Floats]:
-    """Weighted mean of independent estimates (n, r, ...) of the same thing, and its standard error.
+    """Return the weighted mean of independent estimates (n, r, ...), and its standard error.
 
-    There are few of them: the error is the standard deviation of Student's distribution with r - 1
-    degrees of freedom. Sums go replicate by replicate: rows have the same bits in any batch.
+    As r is small, the error is the standard deviation of Student's distribution with r - 1 degrees
+    of freedom. Sums go replicate by replicate, so that a row has the same bits in any batch.
     """
     n, r = log_weight.shape
     weight = normalised_weights(log_weight).T.reshape((r, n) + (1,) * (values.ndim - 2))
@@ -155,14 +155,14 @@ def mean_of_replicates(values: Floats, log_weight: Floats) -> tuple[Floats, Floa
 
 
 def mean_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Weighted mean of ``values`` (n, k) and its standard error."""
+    """Return the weighted mean of ``values`` (n, k) and its standard error."""
     mean = (weight * values).sum(axis=1)
     variance = (weight**2 * (values - mean[:, None]) ** 2).sum(axis=1)
     return mean, np.sqrt(variance)
 
 
 def log_mean(log_weight: Floats) -> tuple[Floats, Floats]:
-    """Logarithm of the mean weight of each row and its standard error (delta method)."""
+    """Return the logarithm of each row's mean weight and its standard error (delta method)."""
     k = log_weight.shape[1]
     weight = normalised_weights(log_weight)
     error = np.sqrt(np.maximum((weight**2).sum(axis=1) - 1 / k, 0.0) * k / (k - 1))
@@ -170,7 +170,7 @@ def log_mean(log_weight: Floats) -> tuple[Floats, Floats]:
 
 
 def resample(pool: Labels, weight: Floats, uniform: Floats) -> Labels:
-    """Draws (n, k, L) from a weighted pool (n, m, L), one for each uniform number."""
+    """Draw (n, k, L) vectors from a weighted pool (n, m, L), one for each uniform number."""
     cumulative = np.cumsum(weight, axis=1)
     picks = np.stack(
         [np.searchsorted(row, u * row[-1]) for row, u in zip(cumulative, uniform, strict=True)]
@@ -201,7 +201,7 @@ def bernoulli_entropy(log_odds: Floats) -> Floats:
 def estimate(
     joint: JointDistribution, quantity: Quantity, samples: int | None, seed: int
 ) -> Estimate:
-    """Return a quantity: exact where the form can, unless a number of draws is given."""
+    """Return a quantity: exact where possible, unless a number of draws is given."""
     if samples is not None:
         return from_draws(joint, quantity, samples, seed)
     return computed_or_drawn(joint, quantity, DEFAULT_SAMPLES, seed)
@@ -210,7 +210,7 @@ def estimate(
 def computed_or_drawn(
     joint: JointDistribution, quantity: Quantity, samples: int, seed: int
 ) -> Estimate:
-    """Return a quantity: exact in rows where the form can, from draws in the others."""
+    """Return a quantity: exact in rows where this is possible, from draws in the others."""
     exact = joint._is_exact(quantity)
     if exact.all():
         return Estimate.of_exact(_computed(joint, quantity))
@@ -225,7 +225,7 @@ def computed_or_drawn(
 
 
 def _computed(joint: JointDistribution, quantity: Quantity) -> Floats:
-    """Return the exact quantity; a label that is known has no rounding error in its marginal."""
+    """Return the exact quantity, without rounding errors in marginals of known labels."""
     value = joint._exact(quantity)
     if quantity != "marginals":
         return value
@@ -234,7 +234,6 @@ def _computed(joint: JointDistribution, quantity: Quantity) -> Floats:
 
 
 def shape(joint: JointDistribution, quantity: Quantity) -> tuple[int, ...]:
-    """Return the shape of a quantity of all rows."""
     n, n_labels = joint.n_rows, joint.n_labels
     shapes: dict[Quantity, tuple[int, ...]] = {
         "marginals": (n, n_labels),
@@ -247,7 +246,6 @@ def shape(joint: JointDistribution, quantity: Quantity) -> tuple[int, ...]:
 
 
 def by_enumeration(joint: JointDistribution, quantity: Quantity) -> Floats:
-    """Return the exact quantity of every row from its table."""
     out = np.empty(shape(joint, quantity))
     for rows, enumeration in tables(joint):
         out[rows] = enumeration.quantity(quantity)
@@ -265,7 +263,6 @@ def marginal_log_odds(joint: JointDistribution) -> Floats:
 
 
 def log_odds_by_enumeration(joint: JointDistribution) -> Floats:
-    """Return the log-odds of the labels of every row from its table."""
     out = np.empty((joint.n_rows, joint.n_labels))
     for rows, enumeration in tables(joint):
         out[rows] = enumeration.log_odds()
@@ -273,7 +270,6 @@ def log_odds_by_enumeration(joint: JointDistribution) -> Floats:
 
 
 def from_draws(joint: JointDistribution, quantity: Quantity, samples: int, seed: int) -> Estimate:
-    """Return the quantity estimated from ``samples`` draws per row."""
     value = np.empty(shape(joint, quantity))
     error = np.empty_like(value)
     for block in row_blocks(joint.n_rows, joint._cells_per_row(quantity, samples)):
@@ -286,8 +282,8 @@ def from_weighted_draws(
 ) -> tuple[Floats, Floats]:
     """Return the quantity and its standard error from weighted draws of the form.
 
-    Marginals are Rao-Blackwellised: not the drawn label is averaged but its probability given other
-    labels of the draw, which has the same mean and less variance.
+    Marginals are Rao-Blackwellised: they average not the drawn labels but their probabilities given
+    other labels of the draw, which have the same mean and less variance.
     """
     labels, log_weight = joint._weighted_sample(samples, seed)
     weight = normalised_weights(log_weight)
@@ -308,7 +304,7 @@ def full_log_odds(joint: JointDistribution, labels: Labels, which: Indices) -> F
         flipped = labels.copy()
         flipped[:, :, label] ^= 1
         other = joint._log_prob(flipped)
-        # A draw that is impossible either way has no weight: any finite number will do.
+        # A draw that is impossible with both values has no weight, so any finite number will do.
         possible = np.isfinite(present) | np.isfinite(other)
         np.subtract(present, other, out=out[:, :, i], where=possible)
     return np.where(labels[:, :, which] == 1, out, -out)

@@ -64,7 +64,7 @@ class Mode:
 
     @property
     def gap(self) -> Floats:
-        """How much more probable (in nats) the true mode could be at most; never negative."""
+        """A bound, in nats, on how much more probable the true mode is; never negative."""
         # Equal infinities (an impossible row) leave no gap.
         difference = np.zeros_like(self.log_prob)
         np.subtract(
@@ -78,7 +78,7 @@ class Mode:
         return self.upper_bound <= self.log_prob
 
     def to_frame(self) -> DataFrame:
-        """Return a table of the rows: positive labels, probability, and what is proven.
+        """Return a table of the rows: positive labels, probability and certificate.
 
         Examples
         --------
@@ -102,7 +102,6 @@ class Mode:
         )
 
     def _repr_html_(self) -> str:
-        """Show the first rows in notebooks."""
         n = len(self.labels)
         caption = f"Mode: {counted(n, 'row')}, {int(self.optimal.sum())} proven"
         shown = self[np.arange(n) < _SHOWN_MODES].to_frame()
@@ -119,7 +118,7 @@ class Mode:
         )
 
     def replaced(self, rows: Mask, part: Mode) -> Mode:
-        """Return these modes with those of some rows replaced by ``part``."""
+        """Return these modes, with some rows replaced by ``part``."""
         every = replace(self, nodes=None, label_names=None)
         return assembled(len(self.labels), [(slice(None), every), (rows, part)])
 
@@ -136,10 +135,10 @@ class Mode:
 
 
 def certified(labels: Labels, log_prob: Floats, upper_bound: Floats, normalised: Mask) -> Mode:
-    """Return a mode whose bound also knows that probabilities sum to one.
+    """Return a mode whose bound also uses that probabilities sum to one.
 
-    Any other vector has at most the remaining probability 1 - p: a vector with more than half of
-    the mass is the mode. That needs exact probabilities, which ``normalised`` says row by row.
+    Any other vector has at most the remaining probability 1 - p, so a vector with more than half of
+    the mass is the mode. This holds for rows with exact probabilities (``normalised``) only.
     """
     with np.errstate(divide="ignore"):
         rest = np.log1p(-np.exp(np.minimum(log_prob, 0.0)))
@@ -183,7 +182,7 @@ class Ranked:
 
     @staticmethod
     def padded(labels: Labels, log_prob: Floats, k: int, unlisted: Floats | float) -> Ranked:
-        """Return lists of ``k`` vectors; others that were met have at most ``unlisted``."""
+        """Return lists of ``k`` vectors; no other vector has more than ``unlisted``."""
         n, kept, n_labels = labels.shape
         vectors = np.full((n, k, n_labels), -1, dtype=np.int8)
         values = np.full((n, k), -np.inf)
@@ -226,7 +225,6 @@ class Ranked:
         )
 
     def _repr_html_(self) -> str:
-        """Show the first rows in notebooks."""
         n, k, _ = self.labels.shape
         caption = f"Ranked: {counted(n, 'row')}, the {k} most probable vectors of each"
         few = slice(0, _SHOWN_MODES // 2)
@@ -244,9 +242,9 @@ Rows: TypeAlias = slice | Indices | Mask
 
 
 def assembled(n_rows: int, parts: Sequence[tuple[Rows, Found]]) -> Found:
-    """Return the results of all rows from parts, each with the rows that it stands for.
+    """Return the results of all rows from parts and their row numbers.
 
-    Nodes are counted if every part counts them.
+    The result has nodes if every part has them.
     """
     names = ["labels", "log_prob", "upper_bound"]
     if all(getattr(part, "nodes", None) is not None for _, part in parts):

@@ -25,12 +25,12 @@ from labelweave.joint.results import Found
 
 
 class TemperedJoint(JointDistribution):
-    """P_T(y) ∝ P(y)^(1/T): flatter than P if T > 1, sharper if T < 1, and in the same order.
+    """P_T(y) ∝ P(y)^(1/T): flatter than P if T > 1, sharper if T < 1, with the order of P.
 
-    `JointDistribution.tempered` returns it for chains and mixtures; other forms stay what they are.
-    The mode and the most probable vectors are those of the base P, found by its searches. While at
-    most 16 labels are unknown, all else is exact. Beyond that, the normaliser is estimated by
-    ``samples`` weighted draws for each row (docs/design/math.md, section 14).
+    `JointDistribution.tempered` returns it for chains and mixtures; the powers of other forms have
+    the same form. Searches of the base P find the mode and the most probable vectors. While at most
+    16 labels are unknown, all else is exact. Beyond that, ``samples`` weighted draws for each row
+    estimate the normaliser (docs/design/math.md, section 14).
     """
 
     exact_powers: ClassVar[bool] = True
@@ -98,7 +98,7 @@ class TemperedJoint(JointDistribution):
         peak = np.where(possible, peak, 0.0)
         ratio = np.exp(log_ratio - peak[:, None])
         mean, error = mean_from_draws(ratio, normalised_weights(log_weight))
-        # Where every draw contradicts what is known, nothing is learned about the normaliser.
+        # Draws that all contradict the known labels give no information about the normaliser.
         mean, error = np.where(possible, mean, 1.0), np.where(possible, error, np.inf)
         return peak + np.log(mean), np.hypot(error / mean, proposal.log_prob_error())
 
@@ -113,13 +113,13 @@ class TemperedJoint(JointDistribution):
     def _blocks_of_many(self, k: int) -> list[Indices]:
         """Return the rows that have too many unknown labels for a table, in blocks for k draws."""
         many = np.flatnonzero(self.n_unknown > MAX_ENUMERATED)
-        # Probabilities of draws are computed for rows that are repeated, with their scores.
+        # The probabilities of k draws need k copies of the row's scores.
         return [many[block] for block in row_blocks(len(many), 8 * k * self.n_labels)]
 
     # ------------------------------------------------------------------ probabilities
 
     def _tempered(self, log_prob: Floats) -> Floats:
-        """Log-probabilities (n, ...) of the base as those of this distribution."""
+        """Return the log-probabilities (n, ...) here from those of the base."""
         normaliser = self.log_normaliser().value
         return self.exponent * log_prob - normaliser.reshape((-1,) + (1,) * (log_prob.ndim - 1))
 
@@ -132,7 +132,7 @@ class TemperedJoint(JointDistribution):
         return table
 
     def log_prob_error(self) -> Floats:
-        """Return the standard error of the normaliser, and of the base's where it has one, (n,)."""
+        """Return the standard error (n,) of the normaliser, with that of the base if it has one."""
         of_base = self.exponent * self.base.log_prob_error()
         return np.asarray(np.hypot(of_base, self.log_normaliser().standard_error))
 
@@ -165,7 +165,7 @@ class TemperedJoint(JointDistribution):
         return labels, log_weight
 
     def _conditionals(self, labels: Labels) -> Floats:
-        """Given all other labels of the draw."""
+        """Condition on all other labels of the draw."""
         every = np.arange(self.n_labels, dtype=np.int64)
         return np.asarray(expit(self.exponent * full_log_odds(self.base, labels, every)))
 
@@ -177,7 +177,7 @@ class TemperedJoint(JointDistribution):
         return self.base.ranks_like
 
     def restated(self, found: Found) -> Found:
-        """Return what the base found with probabilities of this distribution."""
+        """Return the vectors found in the base with their probabilities in this distribution."""
         found = self.base.restated(found)
         return replace(
             found,
@@ -190,7 +190,7 @@ class TemperedJoint(JointDistribution):
     def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
         """Return the power of the base's posterior, and log P(e) / T + log Z(given e) − log Z.
 
-        What is not exact about P(e) cancels: the posterior is divided by the same number.
+        An error of P(e) cancels, because the posterior is divided by the same number.
         """
         posterior = self._copy()
         posterior.base, of_base = self.base._clamp(known)

@@ -1,10 +1,10 @@
 """TreeJoint: P(y) = Π_i P(y_i | y_parent(i)), every label with at most one parent.
 
-Marginals by sum-product, modes by max-sum, evidence by clamped nodes: each pass takes time in
-proportion to the number of labels. Many forms are mixtures of trees (`MixtureOfTrees`), which
-compiled kernels search: a tree is one of one component, independent labels are a tree without
-edges, a field whose couplings form a forest is a tree, and a mixture of such forms joins theirs.
-Formulas: docs/design/math.md, section 3.
+Sum-product gives marginals, max-sum gives modes, and evidence clamps nodes; each pass takes time in
+proportion to the number of labels. Compiled kernels search mixtures of trees (`MixtureOfTrees`).
+Many forms are such mixtures: a tree is a mixture of one component, independent labels are a tree
+without edges, a field whose couplings form a forest is a tree, and a mixture of these forms joins
+their trees. Formulas: docs/design/math.md, section 3.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from labelweave.joint.results import Mode, Ranked
 
 
 def check_parents(parents: npt.ArrayLike, n_labels: int) -> Indices:
-    """``parents`` as int64, one for each label, without a cycle."""
+    """Return ``parents`` as int64, one for each label; ValueError if they form a cycle."""
     values = np.asarray(parents)
     if values.shape != (n_labels,) or values.dtype.kind not in "iu":
         raise ValueError(
@@ -43,8 +43,8 @@ def check_parents(parents: npt.ArrayLike, n_labels: int) -> Indices:
     cyclic = without_root(result)
     if len(cyclic):
         raise ValueError(
-            f"parents must not form a cycle: label {cyclic[0]} is among its own ancestors or below "
-            "a label that is; give one label of each cycle the parent -1"
+            f"parents must not form a cycle: label {cyclic[0]} is on a cycle or below one; give "
+            "one label of each cycle the parent -1"
         )
     return result
 
@@ -70,7 +70,7 @@ def parents_of_forest(edges: csr_array, preference: Indices) -> Indices:
 
 
 def parents_first(parents: Indices) -> Indices:
-    """Return the labels that hang from a root, level by level."""
+    """Return the labels below a root, and the roots, level by level."""
     levels = [np.flatnonzero(parents < 0)]
     while len(levels[-1]):
         levels.append(np.flatnonzero(np.isin(parents, levels[-1])))
@@ -103,7 +103,7 @@ class MixtureOfTrees:
     def top(self, k: int, depth: int, n_threads: int) -> tuple[Ranked, Indices]:
         """Return the best ``k`` vectors of each row, and how many were taken from all lists.
 
-        At most ``depth`` vectors are taken from the list of each tree.
+        Each tree's list gives at most ``depth`` vectors.
         """
         n, n_labels = len(self.log_weights), self.trees[0].n_labels
         labels = np.empty((n, k, n_labels), dtype=np.int8)
@@ -129,15 +129,15 @@ class MixtureOfTrees:
 class TreeJoint(JointDistribution):
     """P(y) = Π_i P(y_i | y_parent(i)): every query has an exact result.
 
-    Evidence leaves a tree a tree: the posterior has the same parents and other log-odds. Time
-    per row grows in proportion to L, for pairs of labels and the number of labels to L², for
-    `cardinality_by_label` to at most L³/6.
+    A posterior given evidence is a tree with the same parents and other log-odds. The time per row
+    grows in proportion to L; for `pairwise` and `cardinality` to L², and for `cardinality_by_label`
+    to at most L³/6.
 
     Parameters
     ----------
     logits : (n, L, 2) array
-        Log-odds of each label given that its parent is 0 and that it is 1; ±inf for a label that is
-        then certain. A root reads ``[..., 0]``.
+        Log-odds of each label given that its parent is 0, and given that it is 1; ±inf where the
+        label is certain. A root uses ``[..., 0]``.
     parents : (L,) array of int
         The parent of each label, -1 for a root; several roots make a forest.
     **rows
@@ -145,7 +145,7 @@ class TreeJoint(JointDistribution):
 
     Examples
     --------
-    Whoever has the first label mostly has the second, too:
+    If the first label is positive, the second mostly is, too:
 
     >>> import numpy as np
     >>> logits = np.log([[[1.0, 1.0], [1 / 9, 9.0]]])
@@ -277,7 +277,7 @@ class TreeJoint(JointDistribution):
     def power(self, exponent: float) -> TreeJoint:
         """Return the tree of powers, normalised from the leaves up.
 
-        A child whose own children are summed out multiplies P(parent = v) by Σ_y P(y|v)^e m(y).
+        A child multiplies P(parent = v) by Σ_y P(y|v)^e m(y), where m sums out its own children.
         """
         below = np.zeros((2, self.n_rows, self.n_labels))  # log m of the values 0 and 1
         joint = self._copy()
