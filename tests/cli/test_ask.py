@@ -126,7 +126,7 @@ def test_rules_for_test_sets_have_no_score_per_row(run, table, model):
     [
         (["--decision", "hammng"], "--decision: unknown decision 'hammng': did you mean hamming"),
         (["--decision", "FLoss(gamma=1)"], "--decision: FLoss has no option 'gamma'"),
-        (["--expected"], "--expected: the score of what decision"),
+        (["--expected"], "--expected: needs a decision to score"),
         (["--decision", "f1", "--proba"], "omit it or --proba"),
     ],
 )

@@ -29,7 +29,7 @@ def posterior(X, Y, options, n_threads):
     """All numbers of a posterior, and draws from it."""
     state = OnlineState(X.shape[1], Y.shape[1], model=ProbitModel.of(**options))
     state.update(np.tile(X, (5, 1)), np.tile(Y, (5, 1)), n_threads)
-    arrays = [array.ravel() for array in state.to_arrays()[0].values()]
+    arrays = [array.ravel() for array in state.to_arrays().values()]
     drawn = state.sample_labels(X, 3, seed=0, n_threads=n_threads).ravel()
     return np.concatenate([*arrays, drawn]).astype(np.float64)
 

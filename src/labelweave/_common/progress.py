@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import IO, Any, TypeAlias
 
-# Shorter work, in seconds, is not worth showing.
+# Seconds: shorter work is not worth showing.
 _WORTH_SHOWING = 1.0
 _BETWEEN_LINES = 60.0
 

@@ -42,7 +42,7 @@ class _Group(TyperGroup):
         try:
             with _short_warnings():
                 result = super().invoke(ctx)
-            sys.stdout.flush()  # inside the try, because the reader of a pipe may have left
+            sys.stdout.flush()  # inside the try, because the pipe may be closed
             return result
         except CommandError as error:
             raise _failure(str(error), error.exit_code) from error
@@ -56,12 +56,12 @@ class _Group(TyperGroup):
             ) from error
         except BrokenPipeError as error:
             if _reader_left():
-                raise typer.Exit(141) from error  # as if by SIGPIPE, like other commands
+                raise typer.Exit(141) from error  # as after SIGPIPE, like other commands
             raise _failure(f"{error} (use --debug for a traceback)") from error
         except MemoryError as error:
             raise _failure(
                 f"out of memory{f' ({error})' if str(error) else ''}: use fewer labels, features "
-                "or rows, or fewer --jobs where there are several"
+                "or rows, or fewer --jobs if there are several"
             ) from error
         except (typer.Exit, typer.Abort):
             raise
@@ -81,7 +81,7 @@ def _can_start_threads() -> bool:
 
 
 def _reader_left() -> bool:
-    """Whether nobody reads standard output any more, as after ``| head``; if so, silence it."""
+    """Whether the reader of standard output has left, as after ``| head``; if so, silence it."""
     if hasattr(select, "poll"):  # not on Windows, where pipes break in other ways
         output = select.poll()
         output.register(sys.stdout, 0)

@@ -62,10 +62,10 @@ DecisionsOption = Annotated[
     typer.Option(
         "--decisions",
         help="'matching' judges each measure by the labels that are best for it, from one fit "
-        "of each method; methods that were given a decision or an approximate search, as cc "
-        "was, keep it. "
-        "'own' predicts once, by the decision of each method. Or comma-separated decisions, "
-        "such as subset,hamming,f1: every method is scored once for each of them.",
+        "of each method; methods that were given a decision or an approximate search, such as "
+        "cc, keep it. "
+        "'own' predicts once, by each method's own decision. Comma-separated decisions, such as "
+        "subset,hamming,f1: every method is scored once for each of them.",
     ),
 ]
 FoldsOption = Annotated[int, typer.Option("--folds", "-k", min=2, help="Number of folds.")]
@@ -100,8 +100,8 @@ ResultsOption = Annotated[
     Path | None,
     typer.Option(
         "--results",
-        help="Keep each fold in this file (.jsonl) as it is finished: the same command "
-        "continues where it was.",
+        help="Keep each finished fold in this file (.jsonl), so that the same command continues "
+        "where it stopped.",
     ),
 ]
 
@@ -147,7 +147,7 @@ def compare(
     check_report(report_file)
     check_writable(results, "--results")
     names = [metric.name for metric in chosen_metrics(metrics)]
-    if report_file is not None:  # a report says how far probabilities can be trusted, too
+    if report_file is not None:  # a report also shows how reliable the probabilities are
         names = list(dict.fromkeys([*names, "calibration_error"]))
     estimators, judged_by = _estimators(methods, decisions, seed)
     data = load_dataset(dataset, read_options)
@@ -181,7 +181,7 @@ def compare(
 
 
 def _estimators(methods: str, decisions: str, seed: int) -> tuple[dict[str, Any], str]:
-    """Return estimators by name, and how the library has to judge them: "matching" or "own"."""
+    """Return estimators by name, and how `compare` decides for them: "matching" or "own"."""
     from labelweave.models.methods import make_decisions, make_methods, with_decisions
 
     with argument("--methods"):
@@ -275,7 +275,7 @@ def report(
 ) -> None:
     """Write a report on comparisons; methods compared on several data sets are ranked over them.
 
-    There are ranks only if all files have the same methods.
+    Ranks are only given if all files have the same methods.
 
     \b
     labelweave compare emotions -m br,cc,pcc -o emotions.json

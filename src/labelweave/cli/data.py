@@ -27,7 +27,7 @@ def convert(
     *,
     read_options: ReadOptions,
 ) -> None:
-    """Write a data set into a folder of arrays, which other commands open without reading it all.
+    """Write a data set into a folder of arrays, which other commands open without loading it.
 
     Text is converted a batch of rows at a time: neither it nor the folder has to fit into memory.
 

@@ -1,4 +1,4 @@
-"""``labelweave dependence``, ``explain`` and ``explore``: understand a model and its answers."""
+"""``labelweave dependence``, ``explain`` and ``explore``: understand a model's predictions."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def dependence(
 ) -> None:
     """Write the pairs of labels that depend most on each other once the features are known.
 
-    Each pair has its mutual information in nats, and its log-odds ratio: by how much one label
-    moves the log-odds of the other, negative if it makes it less likely.
+    Each pair has its mutual information in nats and its log-odds ratio: the change in the log-odds
+    of one label if the other is present, negative if they are less likely together.
 
     \b
     labelweave dependence emotions.skops emotions
@@ -193,7 +193,7 @@ def _evidence(model: Any, given: list[str]) -> dict[int | str, int]:
 
 
 def _position(model: Any, label: str) -> int | str:
-    """Return the position of a label given by name or position; an unknown name stays."""
+    """Return the position of a label given by name or position; unknown names are returned."""
     from labelweave._common.pipelines import inside
 
     names = list(getattr(inside(model).model, "label_names_in_", ()))

@@ -93,7 +93,7 @@ def _show_choice(model: Any) -> None:
 
 @contextmanager
 def _spread(cluster: str | None) -> Iterator[None]:
-    """Fit labels on the workers of a cluster, if one is named, while the context lasts."""
+    """Inside the context, fit labels on the workers of the cluster, if one is named."""
     if cluster is None:
         yield
         return
@@ -154,7 +154,7 @@ def tree(
     read_options: ReadOptions,
     scale: ScaleOption = None,
 ) -> None:
-    """Learn which label depends on which, and show the tree as text or as a drawing.
+    """Learn which labels depend on which others, and show the tree as text or as a drawing.
 
     Next to each label are the change in its log-odds when its parent is present, and the gain in
     held-out log-likelihood from knowing the parent. A mixture has several trees.

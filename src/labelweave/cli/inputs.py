@@ -1,7 +1,7 @@
-"""Data sets, models and metrics as commands read them; rows aligned with a fitted model.
+"""Read the data sets, models and metrics of commands, and align rows with a fitted model.
 
-The features and labels of a file follow those that the model was fitted with: by name, or in text
-without names by number.
+The features and labels of a file are matched with the model's by name, or by number in text
+without names.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def load_dataset(source: str, read_options: ReadOptions, *, name: str = "DATASET
 
 
 def check_magnitude(X: Any, names: Sequence[str], argument_name: str) -> None:
-    """Raise an error that names the first feature that is too large to compute with."""
+    """Raise an error that names the first feature too large for computations."""
     from labelweave._common.matrices import LARGEST_FEATURE, first_too_large
 
     if hasattr(X, "select_dtypes"):
@@ -62,7 +62,6 @@ def check_magnitude(X: Any, names: Sequence[str], argument_name: str) -> None:
 
 
 def load_model(path: Path, trusted: Iterable[str] | None) -> Any:
-    """Load the MODEL argument."""
     from labelweave import persistence
 
     with argument("MODEL"):
@@ -91,7 +90,6 @@ def classifier_with_joint(model: Any) -> Any:
 
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
-    """Return the metrics named by --metrics."""
     from labelweave.metrics import DEFAULT_METRICS, resolve_metrics
 
     with argument("--metrics"):
@@ -142,7 +140,7 @@ def check_row(row: int | None, features: Any, file: str) -> None:
 
 
 def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[Dataset, Any, Any]:
-    """Read the DATASET argument, and return it with its features and labels as the model has them.
+    """Read the DATASET argument; return it with its features and labels in the model's order.
 
     The label columns of a table are the model's, unless the options name others.
     """
@@ -161,7 +159,7 @@ def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[
 
 
 def numbered_from(data: Dataset) -> int | None:
-    """Return the number of the first feature, if the text of a data set numbers its features."""
+    """Return the first feature's number, if the features of a data set are numbered."""
     from labelweave.data.numbered_names import NumberedNames
 
     names = data.feature_names
@@ -169,7 +167,7 @@ def numbered_from(data: Dataset) -> int | None:
 
 
 def report_guess(data: Dataset, source: str, argument_name: str, read_options: ReadOptions) -> None:
-    """Report that features are taken to start at 1, if only a missing feature 0 suggests it."""
+    """Report that features are assumed to start at 1 only because there is no feature 0."""
     from labelweave.data.load import is_row_text
 
     if is_row_text(source) and numbered_from(data) == 1 and read_options.zero_based is None:
@@ -293,12 +291,12 @@ def aligned_labels(model: Any, data: Dataset) -> Any:
 
     names = label_names_of(model, 0)
     if not names and getattr(inside(model).model, "n_labels_", data.n_labels) == data.n_labels:
-        return data.Y  # the model was fitted to arrays: labels go by position
+        return data.Y  # the model was fitted to arrays: labels are matched by position
     names = names or label_names_of(model, data.n_labels)
     column = {name: j for j, name in enumerate(names)}
     unknown = [name for name in data.label_names if name not in column]
     if _is_sparse_text(data) and len(unknown) < data.n_labels:
-        # The text lists the labels present: the model's other labels do not occur.
+        # The text lists the positive labels only, so labels of the model may be missing.
         if unknown:
             _say("DATASET", f"labels unknown to the model are ignored: {_first_few(unknown)}")
         truth = np.zeros((data.n_rows, len(names)), dtype=np.int64)

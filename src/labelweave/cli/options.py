@@ -196,7 +196,7 @@ _READ_OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options for reading a file, as `labelweave.load` has them."""
+    """The options for reading a file; they are arguments of `labelweave.load`."""
 
     labels: str | Sequence[str] | None = None
     ignore: str | None = None
@@ -208,7 +208,6 @@ class ReadOptions:
     max_labels: int | None = None
 
     def limits(self) -> Limits:
-        """Return the limits on the sizes of files."""
         from labelweave.data.files import Limits
 
         with argument("--max-memory"):

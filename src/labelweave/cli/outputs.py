@@ -1,4 +1,4 @@
-"""Files that commands write, in the format of their extension, and workers that commands use."""
+"""Files that commands write, in the format of the extension, and the workers of commands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COMPRESSIONS: Final[dict[str, Literal["gzip", "xz", "bz2"]]] = {
 
 
 def check_writable(path: Path | None, option: str, endings: Sequence[str] = ()) -> None:
-    """Raise an error before the work if its result cannot be written, or has no known format."""
+    """Raise an error before the work if its result cannot be written or its format is unknown."""
     from labelweave._common.files import require_writable
 
     if path is None:
@@ -62,7 +62,6 @@ def check_report(path: Path | None) -> None:
 def write_report(
     results: Comparison | Sequence[Comparison], path: Path, *, test: str, command: str
 ) -> None:
-    """Write a report on comparisons as HTML, Markdown or tables for LaTeX."""
     from labelweave.report import write_report
 
     with argument("--report"):
@@ -137,7 +136,7 @@ def check_workers(jobs: int | None, cluster: str | None) -> None:
 def workers(
     jobs: int | None, cluster: str | None, *, kept: str | None, folds: bool = False
 ) -> Iterator[Engine]:
-    """Yield the engine that runs the work; `kept` says which results survive an early end."""
+    """Yield the engine that runs the work; `kept` describes the results that survive a stop."""
     from labelweave._common.engine import JoblibEngine
     from labelweave._common.keyed_lines import KeyedLinesError
 
@@ -156,7 +155,7 @@ def workers(
 @contextmanager
 def _cluster(cluster: str, kept: str | None, folds: bool) -> Iterator[Engine]:
     with argument("--cluster"):
-        # Only here: most commands need no cluster, and dask takes long to import.
+        # Imported here because most commands need no cluster and dask is slow to import.
         from labelweave.distributed import connect
         from labelweave.distributed.cluster import ClusterLostError, WorkerMismatchError
     with _quiet(), ExitStack() as stack:

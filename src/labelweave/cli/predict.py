@@ -96,7 +96,7 @@ def _parsed(question: str, model: Any) -> Query:
     n_labels = classifier_with_joint(model).n_labels_
     try:
         return parse_query(question, n_labels, label_names_of(model, n_labels))
-    except ValueError as error:  # its lines stay, because they mark the place
+    except ValueError as error:  # its lines are kept, because they mark the position
         raise BadInputError(f"QUESTION: {str(error).removeprefix('query: ')}") from error
 
 
@@ -211,16 +211,16 @@ def predict(
     expected: Annotated[
         bool,
         typer.Option(
-            "--expected", help="With --decision: add a column of the score that each row expects."
+            "--expected", help="With --decision: add a column with the expected score of each row."
         ),
     ] = False,
     conformal: Annotated[
         float | None,
         typer.Option(
             "--conformal",
-            help="Write what a set of label vectors that contains the true one with this "
-            "probability says about each label: 1 or 0 if all of its vectors agree, nothing if "
-            "not; and the size of the set. For models fitted with --method conformal(...).",
+            help="Predict a set of label vectors that contains the true one with this "
+            "probability. Write the size of the set, and 1 or 0 for each label on which all of its "
+            "vectors agree, otherwise nothing. For models fitted with --method conformal(...).",
         ),
     ] = None,
     *,
@@ -268,7 +268,7 @@ def _checked_decision(
         other = "--proba" if proba else "--decision"
         raise BadInputError(f"{other} and --conformal exclude each other: omit one of them")
     if decision is None and expected:
-        raise BadInputError("--expected: the score of what decision? Add --decision")
+        raise BadInputError("--expected: needs a decision to score; add --decision")
     if decision is None:
         return None
     if proba:

@@ -53,7 +53,7 @@ def reproduce(
 ) -> None:
     """Reproduce the experiments of a paper, with a verdict on every claim.
 
-    Every finished fold is kept: a run that was interrupted continues where it was. The report is
+    Every finished fold is kept, so an interrupted run continues where it stopped. The report is
     written to RESULTS/report.html, report.md and report.tex, all values to values.csv.
 
     \b

@@ -102,11 +102,11 @@ def stream(
     """Learn from a stream of rows in one pass and in bounded memory.
 
     Each batch is predicted before the model learns from it: a label is assigned to the fraction of
-    rows that have had it so far, or by its probability if that is fewer than two rows. The F1 that
-    is shown judges these predictions. The state is saved to MODEL.checkpoint at regular intervals.
-    After an interruption or a power failure, the same command resumes from the checkpoint (standard
-    input must supply the same rows again) and ends with the same model. The checkpoint is removed
-    once the model is safely on disk.
+    rows that have had it so far, or by its probability if that is fewer than two rows. The F1 shown
+    is that of these predictions. The state is saved to MODEL.checkpoint at regular intervals. After
+    an interruption or a power failure, the same command resumes from the checkpoint (standard input
+    must supply the same rows again) and ends with the same model. The checkpoint is removed once
+    the model is safely on disk.
 
     On a cluster each FILE is learned by a worker from the same prior, and the evidence of all files
     is added up, so the model is the same for any number of workers. In further rounds, each FILE is
@@ -275,7 +275,7 @@ class _Run:
 
 
 def _learn(learner: StreamLearner, started: float) -> None:
-    """Learn from the whole stream, from the checkpoint on if there is one."""
+    """Learn from the whole stream, or from the checkpoint on if there is one."""
     from labelweave.models.online.stream import CheckpointError
 
     with argument("--out"):
@@ -311,7 +311,7 @@ def _partition_errors(kept: str) -> Iterator[None]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows how far a learner has come, if somebody watches."""
+    """Yield a function that shows a learner's progress in a terminal."""
     from labelweave._common.progress import progress_shown, stage
 
     with progress_shown("learning from the stream"), stage("rows") as advance:

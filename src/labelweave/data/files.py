@@ -164,7 +164,6 @@ def read_text(path: FilePath, limits: Limits | None = None) -> bytes:
 
 
 def uncompressed_name(path: FilePath) -> str:
-    """Return a file's name without the suffix of its compression."""
     path = Path(path)
     return path.stem if is_compressed(path) else path.name
 

@@ -47,12 +47,8 @@ def fit(
     Returns
     -------
     model : estimator
-        The model itself, fitted.
-
-    Raises
-    ------
-    LostWorkError
-        If some labels could not be fitted on any worker; the message names them.
+        The model itself, fitted. A `LostWorkError` names the labels that could not be fitted on any
+        worker.
 
     Examples
     --------

@@ -76,11 +76,10 @@ def predict(model: Any, X: Any) -> Any:
     - "fixed" and tuned thresholds: no pass of their own;
     - "sample": one pass; counts of 8·L·samples·grid bytes a block;
     - "lcard": two passes; the second one collects the scores that share their first 20 bits with
-      the threshold, a small part of all scores unless very many are nearly equal; equal scores are
-      counted, not listed;
+      the threshold, and counts equal ones;
     - "cmn", "expected_f" and "expected_auc": one pass, after which the workers together hold the
-        scores of all rows, 8·n·L bytes; one worker sorts the scores of a sixteenth of the labels at
-        a time. No smaller statistic is exact; dask spills to disk if memory is short.
+      scores of all rows, 8·n·L bytes; one worker sorts the scores of a sixteenth of the labels
+      at a time. No smaller statistic is exact; dask spills to disk if memory is short.
 
     Examples
     --------
@@ -249,12 +248,6 @@ class RowBlocks:
         graph = HighLevelGraph.from_collections(name, keys, dependencies=parts[:1])
         chunks = ((np.nan,) * len(parts), (len(X.columns),))
         return cls(da.Array(graph, name, chunks, dtype=object), list(X.columns), X.divisions)
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows, if it is known before they are read."""
-        number = self.blocks.shape[0]
-        return None if np.isnan(number) else int(number)
 
     @property
     def n_blocks(self) -> int:

@@ -41,8 +41,8 @@ from labelweave.models.methods import Scale, check_classifier, deciding, with_pr
 from labelweave.models.predictions import score_model
 from labelweave.versions import code_version, environment, library_versions
 
-Rows = tuple[Indices, Indices]  # to train on and to test on
-# These strategies only search for the most probable vector, which leaves the decision open.
+Rows = tuple[Indices, Indices]  # the training rows and the test rows
+# These strategies search for the exact mode, so they imply no choice of a decision.
 _EXACT = (Auto, BestFirst, Exhaustive)
 # These warnings address developers, not users who compare methods.
 _DEVELOPER_WARNINGS = (
@@ -71,10 +71,10 @@ def compare(
     """Cross-validate several methods on the same folds.
 
     Each run of a method on a fold uses one thread for linear algebra, so that times are comparable
-    and workers do not compete for cores. Methods that differ in `inference` or `decision` only are
-    fitted once per fold, and all have the time of that fit. If a method fails on a fold, the error
-    is recorded in that fold's result and reported by a ``FitFailedWarning``; the other runs
-    continue.
+    and workers do not compete for cores. Methods that differ only in `inference` or `decision` are
+    fitted once per fold, and the time of that fit is reported for each of them. If a method fails
+    on a fold, the error is recorded in that fold's result and reported by a ``FitFailedWarning``;
+    the other runs continue.
 
     Parameters
     ----------
@@ -91,9 +91,10 @@ def compare(
     metrics : iterable of str
         Names in :data:`METRICS`.
     decisions : {"own", "matching"}, default="own"
-        Whether each method predicts once, by its own decision, or from the same fit once for each
-        metric by the decision with the best expected value (`Metric.decision`). Methods that were
-        given a decision or an approximate search keep it, as do those without probabilities.
+        With "own", each method predicts once, by its own decision. With "matching", it predicts
+        once for each metric, from the same fit, by the decision with the best expected value
+        (`Metric.decision`); methods that were given a decision or an approximate search, and
+        methods without probabilities, keep their own decision.
     scale : {"auto", True, False}, default="auto"
         Whether to standardise the features on each training fold; see :func:`with_preprocessing`,
         which also converts categories and missing values to numbers.
@@ -103,13 +104,13 @@ def compare(
         Where to run instead of `n_jobs` processes, such as the workers of a cluster
         (:mod:`labelweave.distributed`). The scores are the same.
     results : path, optional
-        A file of JSON lines in which each result is kept as it comes. A comparison that was stopped
-        continues where it was, and runs that failed are repeated. Results of other estimators,
-        folds, metrics, data or versions of labelweave stay in the file and are not used; changes
-        in the code of your own classes are not noticed.
+        A file of JSON lines in which each result is kept as soon as it is available. A comparison
+        that was stopped continues from there, and failed runs are repeated. Results of other
+        estimators, folds, metrics, data or versions of labelweave stay in the file and are not
+        used; changes in the code of your own classes are not noticed.
     progress : callable, optional
         Called in this process with the result of each method on each fold as it completes (an
-        entry of ``Comparison.results``). Results of an earlier run come at once.
+        entry of ``Comparison.results``), and at once with the results of an earlier run.
     name : str, default=""
         Name of the data set, recorded in the result.
 
@@ -184,7 +185,7 @@ class FoldTask:
 def variants_of(
     estimator: Any, metrics: tuple[Metric, ...], *, matching: bool = True
 ) -> list[tuple[Any, tuple[Metric, ...]]]:
-    """Return a method with each decision that its metrics call for, its own first."""
+    """Return a method with each decision that its metrics require, starting with its own."""
     if not (matching and _can_decide_otherwise(estimator)):
         return [(estimator, metrics)]
     own = last(estimator).decision
@@ -198,7 +199,7 @@ def variants_of(
 
 
 def _can_decide_otherwise(estimator: Any) -> bool:
-    """Whether users chose neither decision nor approximate search, as of a classifier chain."""
+    """Whether the user chose neither a decision nor an approximate search."""
     classifier = last(estimator)
     free, defaults = getattr(classifier, "prediction_parameters", ()), signature(type(classifier))
     chosen = {name: getattr(classifier, name) for name in free if name in defaults.parameters}
@@ -247,7 +248,7 @@ def _run_missing(
     engine: Engine,
     file: Path | None,
 ) -> Iterator[tuple[int, FoldResult]]:
-    """Yield the results that are kept in a file, then the others, each with its task's number."""
+    """Yield the results from the file, then the others, each with the number of its task."""
     keys = list(map(str, range(len(tasks)))) if file is None else _keys(tasks, parts, X, Y)
     numbers: dict[str, list[int]] = defaultdict(list)
     for number, key in enumerate(keys):
@@ -279,7 +280,7 @@ def _run_missing(
 
 
 def _keys(tasks: Sequence[FoldTask], parts: Sequence[Rows], X: Any, Y: Any) -> list[str]:
-    """Return digests of everything that results depend on; reprs would not be exact."""
+    """Return digests of everything that results depend on, because reprs are not exact."""
     data, code = data_digest(X, Y), code_version()
     rows = [data_digest(*part) for part in parts]
 
@@ -321,7 +322,7 @@ def _attempt(
 
 
 def _messages(caught: Iterable[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Return distinct warnings that concern someone who compares methods."""
+    """Return distinct warnings, without those for developers."""
     messages = (
         f"{entry.category.__name__}: {entry.message}"
         for entry in caught

@@ -1,7 +1,7 @@
-"""How labels depend on each other: pairs of labels and forests of pairs, in data or given features.
+"""Dependence between labels: pairs of labels and forests of pairs, in data or given features.
 
-Given labels are counted. Under a joint distribution, the dependence that is left once the features
-of a row are known is averaged over rows.
+In data, the labels are counted. Under a joint distribution, the conditional dependence given the
+features of a row is averaged over the rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def conditional_matrix(Y: ArrayLike) -> Floats:
-    """Return how often each label occurs among the rows that have another one, (L, L).
+    """Return the conditional frequencies of all pairs of labels, (L, L).
 
     ``[i, j]`` is P(y_j = 1 | y_i = 1); nan in the rows of labels that never occur.
 
@@ -50,7 +50,7 @@ def conditional_matrix(Y: ArrayLike) -> Floats:
 
 
 def mean_conditional_matrix(joint: JointDistribution) -> Floats:
-    """Return the conditional matrix of a row drawn from the batch, (L, L)."""
+    """Return P(y_j = 1 | y_i = 1) for a row drawn at random from the batch, (L, L)."""
     (total,) = _sums_over_rows(joint, lambda pairs: (pairs,))
     return _given_rows(total)
 
@@ -97,7 +97,7 @@ def mean_dependence(joint: JointDistribution) -> tuple[Floats, Floats]:
 def _sums_over_rows(
     joint: JointDistribution, terms: Callable[[Floats], tuple[Floats, ...]]
 ) -> list[Floats]:
-    """Return Σ_n of functions of P(y_i = 1, y_j = 1 | x_n), which is computed once."""
+    """Return the sums over rows n of functions of P(y_i = 1, y_j = 1 | x_n), computed once."""
     if joint.n_rows == 0:
         raise ValueError("joint has no rows; pass at least one")
     sums: list[Any] = []
@@ -110,10 +110,10 @@ def _sums_over_rows(
 def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structure:
     """Return the forest that explains most of the dependence between labels (Chow and Liu 1968).
 
-    Features play no part in it. An edge must increase the log-likelihood of Y by more than
-    ½ log n, the cost of its parameter by the Bayesian information criterion, so that labels which
-    occur together by chance remain apart: ``gains`` are n times the mutual information, less
-    ½ log n. ``couplings`` are log-odds ratios. The best connected label of a tree is its root.
+    Features are not used. An edge must increase the log-likelihood of Y by more than ½ log n, the
+    cost of its parameter by the Bayesian information criterion, so that labels that occur together
+    by chance are not joined: ``gains`` are n times the mutual information, less ½ log n.
+    ``couplings`` are log-odds ratios. The best connected label of a tree is its root.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structur
         raise ValueError(f"label_names must name {n_labels} labels; it has {len(label_names)}")
     gain = n * mutual_information(labels) - np.log(n) / 2.0
     counts = labels.T.astype(np.float64) @ labels
-    # Half a row in every cell (Haldane): always finite.
+    # Half a row is added to every cell (Haldane), so the ratios are finite.
     log_odds = log_odds_ratios(counts, n, prior=0.5)
     names = None if label_names is None else tuple(map(str, label_names))
     return forest_of_gains(gain, log_odds, names)
@@ -163,21 +163,21 @@ def _spanning_forest(weight: Floats) -> Indices:
     return parents_of_forest(csr_array(linked), linked.sum(axis=0))
 
 
-# Independent labels share this much by rounding.
+# Rounding errors of the mutual information of independent labels.
 _NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class LabelDependence:
-    """The dependence of all pairs of labels once the features are known.
+    """The dependence of all pairs of labels given the features.
 
     Attributes
     ----------
     mutual_information : (L, L) array
         I(y_i; y_j | x) in nats, symmetric; the entropies of the labels are on the diagonal.
     log_odds_ratio : (L, L) array
-        By how much one label moves the log-odds of another, symmetric; negative if they repel each
-        other, infinite if they exclude or imply each other, and on the diagonal.
+        The change in the log-odds of one label if the other is present, symmetric; negative if the
+        labels repel each other, infinite on the diagonal and if they exclude or imply each other.
     label_names : tuple of str
     rows : str
         The rows that were averaged.
@@ -212,8 +212,8 @@ class LabelDependence:
         Parameters
         ----------
         joint : JointDistribution
-            Of at least one row. Where its pairs are estimated from k draws, independent labels
-            seem to share about 1/(2k) in each row.
+            Of at least one row. If its pairs are estimated from k draws, independent labels have
+            a mutual information of about 1/(2k) in each row.
         row : int, optional
             Position of the row to look at; by default the average over all rows.
         label_names : sequence of str, optional
@@ -244,7 +244,7 @@ class LabelDependence:
         return first[order], second[order]
 
     def to_frame(self, top: int | None = None) -> pd.DataFrame:
-        """Return a table of all pairs, or the first `top`, the strongest first."""
+        """Return a table of all pairs, or the first `top`, in descending order of strength."""
         import pandas as pd
 
         first, second = self.strongest_pairs(top)
@@ -258,7 +258,7 @@ class LabelDependence:
         )
 
     def forest(self, max_edges: int | None = None) -> Structure:
-        """Return the strongest pairs, at most `max_edges`, but those joined through stronger ones.
+        """Return the strongest pairs that form a forest, at most `max_edges`.
 
         In the `Structure`, ``gains`` are mutual information in nats, ``couplings`` log-odds ratios.
         """

@@ -1,7 +1,7 @@
-"""Which label to ask for next: scores of rows, and of single labels of a row, for active learning.
+"""Scores of rows, and of single labels of a row, by which active learning selects queries.
 
-The higher a score, the more there is to learn from the answer (math.md, section 13). Labels that
-are known already are given to the joint as evidence, ``joint.condition(...)``, and score zero.
+The higher the score, the more is learned from the answer (math.md, section 13). Known labels are
+given to the joint as evidence, ``joint.condition(...)``, and score zero.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ def row_uncertainty(joint: JointDistribution, by: str = "entropy") -> Floats:
     ----------
     joint : JointDistribution
     by : {"entropy", "labels", "confidence", "margin", "disagreement"}, default="entropy"
-        "entropy" is the entropy of the whole label vector; "labels" the sum of the labels' own
-        entropies, which counts several times the information that dependent labels share;
-        "confidence" is one less the probability of the most probable vector; "margin" one less its
-        lead over the runner-up. "disagreement", of a mixture or an ensemble, is the information
-        that the labels carry about the component: the part of the uncertainty that comes from
-        members that contradict each other, which more training rows remove.
+        "entropy" is the entropy of the whole label vector. "labels" is the sum of the labels' own
+        entropies, which counts information that labels share several times. "confidence" is one
+        minus the probability of the most probable vector; "margin" is one minus its lead over the
+        runner-up. "disagreement", of a mixture or an ensemble, is the mutual information of labels
+        and component: the part of the uncertainty that is due to contradicting members and
+        decreases with more training rows.
 
     Examples
     --------
-    Two labels that are equal for certain are one question, not two:
+    Two labels that are certainly equal have the entropy of one label:
 
     >>> from labelweave.joint import ListedJoint
     >>> with np.errstate(divide="ignore"):
@@ -47,8 +47,8 @@ def row_uncertainty(joint: JointDistribution, by: str = "entropy") -> Floats:
 def label_uncertainty(joint: JointDistribution) -> Floats:
     """Return the entropy of every label in nats, (n, L).
 
-    By the chain rule of entropy, the answer for one label reduces the entropy of the whole vector
-    by this, on average.
+    By the chain rule of entropy, this is the expected reduction of the entropy of the whole vector
+    if the label is revealed.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def label_uncertainty(joint: JointDistribution) -> Floats:
 def information_about_others(joint: JointDistribution) -> Floats:
     """Return the information Σ_k I(y_j; y_k | x) of one label about all others in nats, (n, L).
 
-    The answer for label j reduces the sum of the others' own entropies by this, on average. It is
+    It is the expected reduction of the sum of the others' own entropies if label j is revealed, and
     zero for independent labels.
 
     Examples
     --------
-    The first label of this tree says something about both others:
+    The first label of this tree is informative about both others:
 
     >>> from labelweave.joint import TreeJoint
     >>> joint = TreeJoint([[[0.0, 0.0], [-2.0, 2.0], [-2.0, 2.0]]], [-1, 0, 0])

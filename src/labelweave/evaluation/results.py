@@ -44,7 +44,7 @@ class FoldResult:
     """The result of one method on one fold, counted from 0.
 
     `scores` are by metric; metrics that do not apply to the method are absent. Wall-clock times are
-    nan if the method failed before. `warnings` are distinct; `error` says on one line why the
+    nan if the method failed earlier. `warnings` are distinct; `error` says on one line why the
     method failed.
     """
 
@@ -59,7 +59,7 @@ class FoldResult:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> FoldResult:
-        """Restore a result from its fields, as JSON has them."""
+        """Restore a result from its fields in JSON."""
         return cls(
             method=content["method"],
             fold=content["fold"],
@@ -137,7 +137,7 @@ class Comparison:
         return tuple(result for result in self.results if result.method == method)
 
     def scores(self, method: str, metric: str) -> Floats:
-        """Return the scores of one method, one per fold; nan where there is none."""
+        """Return the scores of one method, one per fold; nan for folds without a score."""
         if metric not in self.metrics:
             raise ValueError(f"unknown metric {metric!r}; choose from {', '.join(self.metrics)}")
         return np.array([run.scores.get(metric, math.nan) for run in self.of_method(method)])
@@ -197,7 +197,7 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        # Star and mark have places of their own, so that numbers are aligned.
+        # Every cell has room for a star and a mark, so that numbers are aligned.
         blank = " " if len(self.methods) > 1 else ""
         table = self._table(
             lambda figure: (
@@ -213,11 +213,11 @@ class Comparison:
             lambda figure: f"{figure.written}{'*' if figure.is_best else ''}{figure.mark}"
         )
         notes = "<br>".join(map(escape, self._notes("*")))
-        # The class tells notebooks that dollar signs enclose no formula.
+        # The class tells notebooks that dollar signs do not enclose formulas.
         return f'<div class="tex2jax_ignore">{escape(heading(self))}{table.to_html()}{notes}</div>'
 
     def _table(self, write: Callable[[Figure], str], **test: Any) -> pd.DataFrame:
-        """Return the figures as they are written: a row per metric, a column per method."""
+        """Return the formatted figures: a row per metric, a column per method."""
         import pandas as pd
 
         rows = {
@@ -341,7 +341,7 @@ def heading(comparison: Comparison) -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """A number as written, whether it is the best in its row, and its mark."""
+    """A formatted number, whether it is the best in its row, and its mark."""
 
     written: str
     is_best: bool = False
@@ -401,7 +401,7 @@ def legend(
 
 
 def _tally(judged: Mapping[str, Mapping[str, Standing | None]], method: str) -> str:
-    """Count on how many metrics the first method is better than another, neither, or worse."""
+    """Count the metrics on which the first method is better than another, tied, or worse."""
     seen = [verdicts[method] for verdicts in judged.values()]
     return "/".join(str(seen.count(standing)) for standing in ("better", "tie", "worse"))
 
@@ -417,7 +417,7 @@ def _figures(
     finished = {name: folds[~np.isnan(folds)] for name, folds in values.items()}
     means = {name: float(np.mean(folds)) for name, folds in finished.items() if len(folds)}
     decimals = _decimals(means.values())
-    # Methods whose printed scores are equal are equally good.
+    # Methods with the same printed score are equally good.
     choose = max if higher_is_better else min
     best = choose(means.values(), default=math.nan)
     marks = {"better": symbols.better, "worse": symbols.worse}

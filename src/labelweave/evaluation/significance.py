@@ -1,8 +1,8 @@
-"""Significance of differences: between two methods over folds, among several over data sets.
+"""Significance of differences between two methods over folds, or several over data sets.
 
-The paired t-test takes the fold-by-fold differences of two methods and assumes that folds are
-independent, which they are not: their training sets overlap. The corrected resampled t-test (Nadeau
-and Bengio, 2003) increases the variance by the ratio of test to training size; it finds fewer
+The paired t-test takes the differences of two methods on each fold and assumes that folds are
+independent, although their training sets overlap. The corrected resampled t-test (Nadeau and
+Bengio, 2003) increases the variance by the ratio of test to training size; it finds fewer
 differences, and fewer of them are spurious.
 
 Over several data sets, Demšar (2006) recommends ranks: Friedman's test says whether the average
@@ -90,7 +90,7 @@ def _t_test(a: ArrayLike, b: ArrayLike, overlap: float) -> TTest:
         return TTest(mean, float("nan"), float("nan"), n_pairs)
     mean = float(np.mean(differences))
     if np.ptp(differences) <= rounding:
-        # Without variance, the difference is either zero or certain.
+        # Without variance, the difference is certain unless it is zero.
         if abs(mean) <= rounding:
             return TTest(0.0, 0.0, 1.0, n_pairs)
         return TTest(mean, float(np.copysign(np.inf, mean)), 0.0, n_pairs)
@@ -101,7 +101,7 @@ def _t_test(a: ArrayLike, b: ArrayLike, overlap: float) -> TTest:
 
 
 def _paired_differences(a: ArrayLike, b: ArrayLike) -> tuple[Floats, float]:
-    """Return a − b where both are known, and the largest difference that rounding can cause."""
+    """Return a − b for folds with both scores, and the largest difference due to rounding."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(

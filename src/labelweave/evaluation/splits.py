@@ -130,7 +130,7 @@ class _Dealer:
         """Assign a row to the open fold that lacks `label` most.
 
         Ties are broken in favour of a fold without a remaining row of this combination, then of the
-        fold that lacks the row's labels most in total, then of the emptiest, then at random.
+        fold that lacks most of the row's labels in total, then of the emptiest, then at random.
         """
         candidates = np.flatnonzero(self.room > 0)
         others = self.demand[labels].sum(axis=0)
@@ -138,7 +138,7 @@ class _Dealer:
             if len(candidates) == 1:
                 break
             wanted = preference[candidates]
-            # Demands are a fraction minus integers: equal ones may differ by rounding.
+            # Demands are fractions minus integers, so equal demands may differ by rounding errors.
             candidates = candidates[wanted >= wanted.max() - 1e-9]
         fold = candidates[self.random.integers(len(candidates))]
         self.assignment[row] = fold

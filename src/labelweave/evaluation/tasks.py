@@ -27,11 +27,11 @@ from labelweave._common.pipelines import last
 
 
 class Outcome(Protocol):
-    """The result of a task, which says why if the task failed."""
+    """The result of a task."""
 
     @property
     def error(self) -> str | None:
-        """Why the task failed, if it did."""
+        """The reason why the task failed; None if it did not."""
 
 
 Task = TypeVar("Task")
@@ -53,7 +53,7 @@ class Kept(Generic[Result]):
 
 @contextmanager
 def keeping(lines: KeyedLines[Result] | None) -> Iterator[Kept[Result]]:
-    """Hold a file of results, if any, for a run; failures are not found in it and tried again."""
+    """Hold a file of results, if any, for a run; failures in it are ignored, and tried again."""
     if lines is None:
         yield Kept({}, lambda _key, _result: None)
         return
@@ -99,7 +99,7 @@ def fit_key(estimator: Any) -> str | None:
     classifier = last(stripped)
     try:
         names = _predicting(classifier)
-    except ValueError:  # there is no such decision, and its own fit will say so
+    except ValueError:  # there is no such decision: its own fit will raise the error
         return None
     if not names:
         return None

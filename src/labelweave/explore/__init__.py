@@ -1,4 +1,4 @@
-"""A page in the browser that shows what a model says of every row, and answers questions.
+"""A page in the browser that shows a model's predictions for every row and answers questions.
 
 Needs ``pip install 'labelweave[explore]'``.
 """

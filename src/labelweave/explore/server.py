@@ -1,4 +1,4 @@
-"""The explorer's server: only this machine reaches it, and only with the token in its link."""
+"""The explorer's server, reachable only from this machine and with the token in the link."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from labelweave.models.explanations import can_explain
 
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _HEADERS = {
-    # The page is made of its own files and talks to its own server, whatever a label is called.
+    # The page uses only its own files and its own server, even if a label's name contains HTML.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
@@ -75,12 +75,12 @@ class Explorer:
             self._api("/api/label/{label}", self._label),
             self._api("/api/model", lambda _: model_view(self.session, self.comparison)),
         ]
-        # A page elsewhere whose name is made to point here does not get through.
+        # This rejects pages of other hosts whose names resolve to this machine (DNS rebinding).
         hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
         self.app = Starlette(routes=routes, middleware=[hosts])
 
     def _api(self, path: str, answer: Callable[[Request], dict[str, Any]]) -> Route:
-        """Return a route whose answer is JSON; starlette runs it in a thread."""
+        """Return a route that answers with JSON; starlette runs it in a thread."""
 
         def respond(request: Request) -> Response:
             given = request.headers.get("x-labelweave-token", "")
@@ -172,9 +172,9 @@ class Explorer:
 
 
 def local_socket(port: int) -> socket.socket:
-    """Return a socket that only this machine reaches; port 0 is any free one."""
+    """Return a socket on the loopback interface; port 0 is any free port."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if os.name == "posix":  # elsewhere it would let others listen at the same port
+    if os.name == "posix":  # on other systems, others could then listen at the same port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
@@ -274,7 +274,7 @@ def explore(
 def serving(
     session: Session, *, comparison: Comparison | None = None, port: int = 0
 ) -> Iterator[str]:
-    """Serve the page in another thread for as long as the context lasts; its link is returned."""
+    """Serve the page in another thread inside the context, and yield its link."""
     explorer = Explorer(session, comparison)
     config = uvicorn.Config(
         explorer.app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1
@@ -284,7 +284,7 @@ def serving(
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         while thread.is_alive() and not server.started:
-            thread.join(timeout=0.05)  # seconds until the next look
+            thread.join(timeout=0.05)  # seconds between checks
         if not server.started:
             raise RuntimeError("the server did not start")
         session.start()

@@ -1,4 +1,4 @@
-"""A fitted model and data to look at, and the answers of all rows as they become known."""
+"""A fitted model, the rows to explore, and the answers for all rows as they are computed."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from labelweave.inference import Auto
 from labelweave.joint import JointDistribution
 from labelweave.models.predictions import predict_joint, predict_labels
 
-# Rows whose answers are computed together; `stop` takes effect between two such blocks.
+# Rows whose answers are computed together; `stop` takes effect between two blocks.
 _BLOCK = 64
-# Rows over which dependence is averaged, and pairs of labels that are held at a time.
+# The rows over which dependence is averaged, and the label pairs in memory at a time.
 _SAMPLED, _MOST_PAIRS = 200, 4_000_000
-# Numbers of a dense X that its means and standard deviations are computed from.
+# The numbers of a dense X from which means and standard deviations are computed.
 _MOST_NUMBERS = 5_000_000
 
 
 class RowAnswers:
     """The answers of the model for every row; arrays fill up from the first row to the last.
 
-    The answers to the first `n_done` rows are known. `labels` (n, L) are the predictions. Rules for
-    whole test sets decide when all rows are done; until then the most probable vectors stand there.
-    `log_prob` (n,) is the log-probability of these labels, `best` of the most probable vector that
-    was found, and `log_truth` of the true labels (NaN if they are unknown).
+    The answers for the first `n_done` rows are known. `labels` (n, L) are the predictions. Rules
+    for whole test sets decide when all rows are done; until then `labels` holds the most probable
+    vectors. The log-probabilities (n,) are `log_prob` of these labels, `best` of the most probable
+    vector found, and `log_truth` of the true labels (NaN if they are unknown).
     """
 
     def __init__(self, n_rows: int, n_labels: int) -> None:
@@ -57,7 +57,7 @@ class RowAnswers:
 
 
 class Session:
-    """A fitted model and the rows it is shown with; `explore` describes the arguments."""
+    """A fitted model and the rows to explore; `explore` describes the arguments."""
 
     def __init__(
         self,
@@ -91,7 +91,6 @@ class Session:
         self._stop = threading.Event()
 
     def joint_of(self, rows: slice | list[int]) -> JointDistribution:
-        """Return the joint distributions of some rows."""
         joint = predict_joint(self.model, self.features_of(rows))
         if not isinstance(joint, JointDistribution):
             raise ValueError(
@@ -101,11 +100,10 @@ class Session:
         return joint
 
     def features_of(self, rows: slice | list[int]) -> Any:
-        """Return some rows of X."""
         return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
 
     def compute(self) -> None:
-        """Compute the answers of all rows that have none; `stop` ends it early."""
+        """Compute the missing answers of all rows; `stop` ends it early."""
         by_row = _decides_by_row(self.model)
         while self.answers.n_done < self.n_rows and not self._stop.is_set():
             begin = self.answers.n_done
@@ -116,7 +114,7 @@ class Session:
             self._decide_together()
 
     def _decide_together(self) -> None:
-        """Replace the labels by those of a rule that has to see all rows."""
+        """Replace the labels by the decisions of a rule for all rows together."""
         labels = predict_labels(self.model, self.X).astype(np.int8)
         for begin in range(0, self.n_rows, _BLOCK):
             rows = slice(begin, min(begin + _BLOCK, self.n_rows))
@@ -141,7 +139,7 @@ class Session:
 
     @cached_property
     def pairs(self) -> Floats:
-        """P(y_i = 1, y_j = 1) by the model, averaged over rows evenly spaced among all, (L, L)."""
+        """P(y_i = 1, y_j = 1) under the model, averaged over evenly spaced rows, (L, L)."""
         rows = self._spaced(_SAMPLED)
         total = np.zeros((self.n_labels, self.n_labels))
         together = max(1, _MOST_PAIRS // self.n_labels**2)
@@ -153,7 +151,7 @@ class Session:
     def spread(self) -> StandardScaler:
         """The mean and standard deviation of every feature; of large dense X, over some rows.
 
-        Features that are no numbers have NaN.
+        Features that are not numeric have NaN.
         """
         X = self.X
         if not sparse.issparse(X):
@@ -173,7 +171,7 @@ class Session:
         return slice(0, self.answers.n_done)
 
     def ready(self, done: slice) -> float:
-        """Return the share of these rows among all."""
+        """Return these rows as a share of all rows."""
         return done.stop / self.n_rows if self.n_rows else 1.0
 
 

@@ -28,9 +28,9 @@ _MOST_PARTS = 40
 
 
 def why(session: Session, row: int, label: int, fixed: Evidence) -> dict[str, Any]:
-    """Return what adds up to the log-odds of a label given all others.
+    """Return the contributions that add up to the log-odds of a label given all others.
 
-    Labels that are not known have the values of the most probable label vector.
+    Unknown labels have their values in the most probable label vector.
     """
     explanation = explain_label(
         session.model, session.features_of([row]), label, fixed, feature_names=session.feature_names
@@ -54,7 +54,7 @@ def why(session: Session, row: int, label: int, fixed: Evidence) -> dict[str, An
 
 
 def _given(explanation: Explanation, label: int) -> list[int]:
-    """Return the labels that the log-odds depend on: all others, if they say which component."""
+    """Return the labels on which the log-odds depend: all others if they affect the components."""
     if explanation.between_components[0]:
         return [k for k in range(len(explanation.label_names)) if k != label]
     is_label = np.array(explanation.kinds) == "label"
@@ -77,7 +77,7 @@ def _part(
     }
 
 
-#: What a cell of the matrix of labels says.
+#: The meaning of the cells of each matrix of labels.
 MATRICES = {
     "cooccurrence": "rows that have both labels",
     "conditional": "share of the rows with the row's label that have the column's too",
@@ -88,7 +88,7 @@ _N_BINS = 10
 
 
 def label_list(session: Session) -> dict[str, Any]:
-    """Return the quality of every label, and the forests that labels depend on each other in."""
+    """Return the quality of every label, and the forests of dependence between labels."""
     done, answers = session.done, session.answers
     marginals = answers.marginals[done]
     expected = marginals.sum(axis=0, dtype=np.float64)
@@ -139,7 +139,6 @@ def _forest(structure: Structure, title: str, measure: str) -> dict[str, Any]:
 
 
 def label_matrix(session: Session, kind: str, labels: list[int]) -> dict[str, Any]:
-    """Return a matrix over some of the labels."""
     if kind == "model":
         pairs = session.pairs[np.ix_(labels, labels)]
     elif session.truth is None:
@@ -159,9 +158,9 @@ def label_matrix(session: Session, kind: str, labels: list[int]) -> dict[str, An
 
 
 def label_curves(session: Session, label: int) -> dict[str, Any]:
-    """Return F1, precision and recall of a label by threshold, and how reliable its marginals are.
+    """Return F1, precision and recall by threshold, and the reliability of a label's marginals.
 
-    Without true labels there are none.
+    Without true labels, both are empty.
     """
     done = session.done
     answer: dict[str, Any] = {"label": label, "curve": [], "reliability": [], "best": None}
@@ -188,7 +187,6 @@ def label_curves(session: Session, label: int) -> dict[str, Any]:
 
 
 def bins(curve: Any) -> list[dict[str, Any]]:
-    """Return the bins of a reliability curve, for the page."""
     names = ("p", "rate", "n", "low", "high")
     columns = [np.asarray(getattr(curve, name)).tolist() for name in names]
     return [dict(zip(names, line, strict=True)) for line in zip(*columns, strict=True)]
@@ -202,7 +200,6 @@ _MEASURES = ("exact_match", "hamming_loss", "f1_example", "f1_micro", "f1_macro"
 
 
 def model_name(model: Any) -> str:
-    """Return a short name of a model."""
     *before, last = _step_names(model)
     return f"{last} after {' and '.join(before)}" if before else last
 
@@ -218,7 +215,7 @@ def _step_names(model: Any) -> list[str]:
 
 
 def model_view(session: Session, comparison: Comparison | None = None) -> dict[str, Any]:
-    """Return the measures of the rows that are done, their calibration, and a comparison."""
+    """Return the measures and the calibration of the rows that are done, and a comparison."""
     done, answers = session.done, session.answers
     answer: dict[str, Any] = {
         "ready": session.ready(done),
@@ -261,7 +258,7 @@ def _coverage(confidence: Floats, right: Labels) -> list[dict[str, float]]:
 
 
 def _compared(comparison: Comparison) -> dict[str, Any]:
-    """Return the mean of every method and measure, and which of them is the best."""
+    """Return the mean of every method and measure, and the best method for each measure."""
     means = comparison.to_frame().groupby("method", sort=False)[list(comparison.metrics)].mean()
     signs = np.array([1 if METRICS[name].higher_is_better else -1 for name in comparison.metrics])
     values = means.to_numpy(dtype=np.float64)
@@ -275,7 +272,7 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-#: By what rows can be ordered.
+#: The possible orders of rows.
 ORDERS = {
     "number": "row number",
     "confidence": "confidence",
@@ -283,7 +280,7 @@ ORDERS = {
     "error": "suspected error",
     "labels": "number of labels",
 }
-#: The losses to decide for: the title, and what the page calls one minus the expected loss.
+#: The losses to decide for: the title, and the page's name for one minus the expected loss.
 DECISIONS = {
     "subset": ("most probable set", "expected exact match"),
     "hamming": ("each label by itself", "expected share of right labels"),
@@ -322,7 +319,7 @@ _ORDER_KEYS: dict[str, Callable[[Session], Any]] = {
 
 
 def _matches(session: Session, n_rows: int, search: str) -> Mask:
-    """Return which rows have a number or a label, true or predicted, with this text in it."""
+    """Return the rows whose number, or whose true or predicted labels, contain this text."""
     text = search.strip().casefold()
     if not text:
         return np.ones(n_rows, dtype=np.bool_)
@@ -347,14 +344,14 @@ def _listed(session: Session, row: int) -> dict[str, Any]:
         "truth": None if session.truth is None else _present(session.truth[row]),
         "confidence": float(np.exp(answers.log_prob[row])) if known else None,
         "entropy": float(answers.entropy[row]) if known else None,
-        # Neither without true labels, nor if the model takes them to be impossible.
+        # There is no error without true labels, nor if they are impossible under the model.
         "error": _number(error) if known else None,
         "n_labels": int(answers.labels[row].sum()) if known else None,
     }
 
 
 def row_answer(session: Session, row: int, fixed: Evidence, decision: str) -> dict[str, Any]:
-    """Return what the model says of a row once some of its labels are known."""
+    """Return the model's answers for a row, given its known labels."""
     begin = time.perf_counter()
     joint = session.joint_of([row])
     evidence = float(np.exp(joint.evidence_log_prob(fixed).value[0])) if fixed else 1.0
@@ -394,7 +391,7 @@ def _decided(joint: JointDistribution, name: str, mode: Mode) -> dict[str, Any]:
 
 
 def _features(session: Session, row: int) -> dict[str, Any]:
-    """Return the features of a row that are farthest from their means, and how many there are.
+    """Return a row's features that are farthest from their means, and the number of features.
 
     Zeros of a sparse matrix and missing values do not count.
     """
@@ -403,7 +400,7 @@ def _features(session: Session, row: int) -> dict[str, Any]:
     numbers = np.array([np.nan if isinstance(v, str) else v for v in values], dtype=np.float64)
     deviations = (numbers - session.spread.mean_[columns]) / session.spread.scale_[columns]
     is_known = np.isfinite(numbers) | [isinstance(v, str) for v in values]
-    # Text has no distance from a mean; it comes last, as NaN does.
+    # Text has no distance from a mean, so it comes last, as NaN does.
     order = np.argsort(-np.abs(deviations), kind="stable")
     farthest = order[is_known[order]]
     names = session.feature_names

@@ -21,14 +21,14 @@ OUR_CMN, OUR_SAMPLE = "bomc-cmn", "bomc-sample"
 OUR_IND_CMN, OUR_IND_SAMPLE = "bomc-ind-cmn", "bomc-ind-sample"
 PA_ONLINE, PA_BATCH, SVM = "pa-online", "pa-batch(C='scale')", "svm(C='scale')"
 LASVM = "lasvm(cv=3)"  # thresholds by three folds instead of five take half the time
-#: The final model only, without the cross-validation that tunes thresholds.
+#: Only the final model, without the cross-validation that tunes thresholds.
 LASVM_ALONE, SVM_ALONE = "lasvm(decision='fixed')", "svm(C='scale',decision='fixed')"
 PA_ALONE = "pa-online(C='scale',decision='fixed')"
-#: Classes weighted instead of thresholds tuned.
+#: With class weights instead of tuned thresholds.
 SVM_WEIGHTED = "svm(C='scale',class_weight='balanced')"
-#: Without wider margins of rare labels, and without any threshold for them.
+#: Without wider margins and without thresholds for rare labels.
 NO_HEURISTIC = "bomc-cmn(preset='published',skew_margin=False,decision='fixed')"
-#: The paper gives N(0, 10^4) for the global bias only; local ones may have the weights' N(0, 1).
+#: The paper gives N(0, 10^4) for the global bias only; local ones may have N(0, 1), as weights do.
 NARROW_CMN = "bomc-ind-cmn(preset='published',bias_variance=1)"
 SAMPLES = {n: f"bomc-sample(preset='published',samples={n})" for n in (5, 10, 20)}
 
@@ -38,9 +38,9 @@ PAPER = read_paper("bomc")
 _AT_MOST = {LASVM: 10_000, LASVM_ALONE: 10_000}
 _PUBLISHED_BOMC = (CMN, SAMPLE, IND_CMN, IND_SAMPLE)
 _OUR_BOMC = (OUR_CMN, OUR_SAMPLE, OUR_IND_CMN, OUR_IND_SAMPLE)
-#: With a heuristic for rare labels, and without any.
+#: Methods with a heuristic for rare labels, and the same without it.
 HEURISTICS = {CMN: NO_HEURISTIC, SVM: SVM_ALONE, PA_BATCH: PA_ALONE, LASVM: LASVM_ALONE}
-#: Whose training is timed, without any tuning.
+#: The methods whose training is timed, without any tuning.
 _TIMED = (LASVM_ALONE, SVM_ALONE, PA_ALONE, CMN, IND_CMN, OUR_CMN, OUR_IND_CMN)
 
 #: Names of the methods in tables and charts: as in the paper, "ours" for our defaults.
@@ -99,7 +99,7 @@ def _posteriors(
 
 _LEARNERS = (LASVM, SVM, PA_BATCH, PA_ONLINE, *_PUBLISHED_BOMC, *_OUR_BOMC)
 
-#: All experiments, those with the longest tasks first, so that no core is idle in the end.
+#: All experiments, with the longest tasks first, so that no core is idle at the end.
 EXPERIMENTS: tuple[Experiment, ...] = (
     _streams("figure-5", _LEARNERS),
     _streams("figure-7", _TIMED, n_splits=_N_TIMED, measurement="training_time"),
@@ -113,7 +113,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 _QUICK_DATA = ("yeast", "emotions")
 _QUICK_SIZES = (100, 200, 474, 1000, 1933)
 
-#: Two small data sets that are bundled. The claims are about text, and not judged by them.
+#: Two small bundled data sets. They are not used to judge the claims, which are about text.
 QUICK: tuple[Experiment, ...] = (
     _streams("figure-5", _LEARNERS, _QUICK_SIZES, _QUICK_DATA, 2),
     _streams("figure-7", _TIMED, _QUICK_SIZES, _QUICK_DATA, 2, "training_time"),
@@ -167,7 +167,7 @@ def _measured(results: Results, data: str, methods: Sequence[str]) -> list[str]:
 def _splits(
     results: Results, data: str, method: str, name: str, measurement: str = "stream"
 ) -> Floats:
-    """Return values of the learning curve, splits by sizes."""
+    """Return the values of the learning curve, (n_splits, n_sizes)."""
     sizes = _sizes(results, data, measurement)
     return np.stack(
         [results.values(measurement, data, method, f"{name}@{size}") for size in sizes], axis=1
@@ -254,7 +254,7 @@ def _threshold_curves(results: Results, data: str) -> list[Block]:
         f"{data}: sum over the labels of the true F1",
         ("settings", "chosen threshold", "best candidate", "share", "best of all", "labels"),
         (("published, RCV1-v2", *published), *rows),
-        "Chosen by the expected F1 of five samples among twenty candidates. Labels that occur.",
+        "Chosen among twenty candidates by the expected F1 of five samples. Labels that occur.",
     )
     return [table, *_label_charts(results, data, methods)]
 
@@ -339,7 +339,7 @@ def _training_time(results: Results, data: str) -> list[Block]:
 
 
 def growth(sizes: Sequence[int], seconds: Floats) -> float:
-    """Return the exponent with which time grows, by least squares on logarithms."""
+    """Return the exponent of the growth of time, by least squares on logarithms."""
     known = ~np.isnan(seconds)
     slope, _ = np.polyfit(np.log(np.array(sizes)[known]), np.log(seconds[known]), 1)
     return float(slope)

@@ -1,8 +1,8 @@
 """BOMC: the claims of the paper on quality and speed, and the plan of its reproduction.
 
-A figure is a mean over the splits of macro F1 on rcv1. "Most of the time" and "usually" mean at
-more than half of the numbers of training documents; with at least one of them, a claim holds
-partly. The constants below are the other tolerances.
+A figure is the mean macro F1 on rcv1 over the splits. "Most of the time" and "usually" mean for
+more than half of the numbers of training documents; a claim that holds for at least one of them
+holds partly. The constants below are the other tolerances.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ from labelweave.report.document import Outcome
 _RIVALS = (LASVM, PA_ONLINE, PA_BATCH)
 # "Competitive": at most this much macro F1 below the best rival.
 _COMPETITIVE = 0.03
-# A gain of less is none: splits differ by more.
+# A smaller gain counts as none, because splits differ by more.
 _NO_GAIN = 0.005
 # "Significantly": at least this much macro F1.
 _SIGNIFICANT = 0.01
 # "Close to the best": the paper has 96.4 %. The claim holds from two points less, and partly from
 # nine tenths.
 _CLOSE, _ROUGHLY = 0.944, 0.9
-# "Very poorly": without a heuristic at least this share of macro F1 is lost.
+# "Very poorly": at least this share of macro F1 is lost without a heuristic.
 _VERY_POORLY = 0.25
 # "Much more confident": a tenth of the variance.
 _MUCH_SURER = 10.0
-# "Linear": the exponent of the time is in this range; LaSVM's has to be higher.
+# "Linear": the exponent of the time is in this range; the exponent of LaSVM has to be higher.
 _LINEAR = (0.8, 1.2)
 # "A factor of 2-3", rounded.
 _FACTOR = (1.5, 3.5)
@@ -70,7 +70,7 @@ _JUDGES: dict[int, Judge] = {}
 
 
 def _claim(number: int, measurement: str, *methods: str) -> Callable[[Judge], Judge]:
-    """Register the judge of a claim, untestable unless every method was measured on rcv1."""
+    """Register the judge of a claim, not testable unless every method was measured on rcv1."""
 
     def decorate(judge: Judge) -> Judge:
         def judge_or_not(results: Results) -> Judgement:
@@ -87,7 +87,7 @@ def _claim(number: int, measurement: str, *methods: str) -> Callable[[Judge], Ju
 
 
 def _curve(results: Results, method: str) -> Floats:
-    """Return the mean macro F1 at each size, nan where it was not measured."""
+    """Return the mean macro F1 at each size; nan if it was not measured."""
     return np.array([results.mean("stream", DATA, method, f"f1_macro@{size}") for size in SIZES])
 
 
@@ -101,18 +101,18 @@ def _held(holds: bool) -> Outcome:
 
 
 def _mostly(holds: Mask) -> Outcome:
-    """Judge a claim that is to hold at most of the sizes."""
+    """Judge a claim that has to hold at the majority of the sizes."""
     share = float(np.mean(holds))
     return "partly" if 0 < share <= 0.5 else _held(share > 0.5)
 
 
 def _both(first: bool, second: bool) -> Outcome:
-    """Judge a claim of two halves."""
+    """Judge a claim of two parts."""
     return _held(first) if first == second else "partly"
 
 
 def _listed(values: Floats | Sequence[float], digits: int = 3) -> str:
-    """Return figures side by side, a dash where there is none."""
+    """Return figures side by side, with a dash for a missing one."""
     return " / ".join("–" if np.isnan(value) else f"{value:.{digits}f}" for value in values)
 
 
@@ -162,7 +162,7 @@ def _large_test_sets(results: Results) -> Judgement:
 
 @_claim(33, "stream", CMN, IND_CMN, NARROW_CMN)
 def _independent_on_topics(results: Results) -> Judgement:
-    # Only the half of the claim on topics is testable; it is judged for two priors of biases.
+    # Only the part of the claim about topics is testable; it is judged for two priors of biases.
     coupled = _curve(results, CMN)
     wide, narrow = _curve(results, IND_CMN), _curve(results, NARROW_CMN)
     measured = f"topics: coupled {_listed(coupled)}; independent, local biases N(0, 10⁴) "
@@ -208,7 +208,7 @@ def _five_samples_enough(results: Results) -> Judgement:
 def _poor_without_heuristic(results: Results) -> Judgement:
     pairs = {m: (_curve(results, m), _curve(results, bare)) for m, bare in HEURISTICS.items()}
     losses = np.array([1 - bare / tuned for tuned, bare in pairs.values()])
-    # Methods that were not run at a size do not count there.
+    # Methods that were not run at a size do not count at that size.
     poor = np.asarray((np.isnan(losses) | (losses >= _VERY_POORLY)).all(axis=0))
     curves = (f"{NAMES[HEURISTICS[m]]} {_listed(bare)}" for m, (_, bare) in pairs.items())
     reason = f"all lose at least {_VERY_POORLY:.0%} {_at_sizes(poor)}"
@@ -255,7 +255,7 @@ def _thresholds_better_than_weights(results: Results) -> Judgement:
 
 
 def _median_seconds(results: Results, method: str, size: int = SIZES[-1]) -> float:
-    """Return the median training time over the splits, nan where it was not measured."""
+    """Return the median training time over the splits; nan if it was not measured."""
     return float(np.median(results.values("training_time", DATA, method, f"fit_seconds@{size}")))
 
 
@@ -308,7 +308,7 @@ def _messages_settle(results: Results) -> Judgement:
         )
         for kind in ("mean", "variance")
     }
-    # A stage stands for all documents up to the next stage, which change messages less.
+    # A stage represents all documents up to the next one; later documents change messages less.
     documents = np.diff([*learned, SIZES[-1]])
     average = {kind: np.average(changes, weights=documents) for kind, changes in third.items()}
     measured = ", ".join(f"{kind} {value:.1e}" for kind, value in average.items())

@@ -31,12 +31,12 @@ _NAMES = ("BR", "CHF", "MLKNN", "IBLR", "CC", "ECC", "PCC", "EPCC", "MMOC", "MLC
 PUBLISHED = {name: f"{name.lower()}(preset='published')" for name in _NAMES}
 #: Our defaults.
 OURS = {name: name.lower() for name in _NAMES}
-#: As published, but with a penalty of its own for label columns, which cross-validation chooses.
+#: As published, but with a separate penalty for label columns, chosen by cross-validation.
 OWN_PENALTIES = {
     name: f"{name.lower()}(preset='published',label_penalty='cv')"
     for name in ("CHF", "CC", "ECC", "PCC", "EPCC", "MLCRF", "SC", "MC")
 }
-#: The methods whose CLL-loss the paper reports: the others have no probability of a label vector.
+#: The methods whose CLL-loss the paper reports; the others give no probability of a label vector.
 LIKELIHOODS = ("BR", "CHF", "MLKNN", "IBLR", "CC", "PCC", "MLCRF", "SC", "MC")
 
 DENSE = ("emotions", "yeast", "scene", "image")
@@ -60,12 +60,12 @@ _TOO_MANY = {
 }
 
 _PAPER = read_paper("mc")
-# The first few trees bring at least half of the gain; later ones lose at most a tenth of it.
+# The first few trees give at least half of the gain; later trees lose at most a tenth of it.
 _FEW, _FAST, _STABLE = 4, 0.5, 0.1
 _OFTEN = 0.9
-# A strong method leaves two thirds of the others behind, a competitive one half.
+# A strong method is better than two thirds of the others, a competitive one than half of them.
 _STRONG, _COMPETITIVE = 2 / 3, 1 / 2
-# A very poor CLL-loss exceeds that of MC by a fifth.
+# A very poor CLL-loss is at least a fifth higher than MC's.
 _VERY_POOR = 1.2
 _MISSING = Cell("–", muted=True)
 _NOTHING = Judgement("not testable", "–", "its methods are not in this run, or failed")
@@ -117,7 +117,7 @@ def _tables(
 def _deviating(
     data: Sequence[str], n_folds: int, penalties: Sequence[float]
 ) -> Iterable[Experiment]:
-    """Return experiments that explain failed claims: scaling, size of C, a penalty for labels."""
+    """Return experiments that explain failed claims: scaling, values of C, a label penalty."""
     swept = [_with_penalty(name, C) for C in penalties for name in _SWEPT]
     for name, methods, n, scale in (
         ("standardised", PUBLISHED.values(), n_folds, True),
@@ -209,7 +209,7 @@ def _spread(values: Floats, digits: int) -> str:
 def _wins_table(
     title: str, metric: str, published: Results, ours: Results, names: Sequence[str]
 ) -> Table:
-    """Return MC's wins, ties and losses over the data sets: a row per rival."""
+    """Return MC's wins, ties and losses over the data sets, with one row per rival."""
     shows_published = metric == "exact_match"
     rows = []
     for rival in names:
@@ -262,7 +262,7 @@ def _charts(results: Results) -> tuple[Block, ...]:
 
 
 def _curve(results: Results, data: str, metric: str, C: float | str) -> list[Series]:
-    """Return a curve of mixtures as published at a C, or of our defaults with their own."""
+    """Return a curve of mixtures as published at a given C, or of our defaults if C is "cv"."""
     method = OURS["MC"] if C == "cv" else PUBLISHED["MC"]
     name = "our defaults" if C == "cv" else f"as published, C = {C:g}"
     at_C = results.where(C=C)
@@ -276,7 +276,7 @@ def _curve(results: Results, data: str, metric: str, C: float | str) -> list[Ser
 
 
 def _deviations(results: Results) -> tuple[Block, ...]:
-    """Return the effects of scaling, of the size of C and of a penalty for labels."""
+    """Return the effects of scaling, of C and of a separate penalty for labels."""
     title, metric, own = "Exact match as published", "exact_match", PUBLISHED | OWN_PENALTIES
     published = as_reported(as_published(results))
     return (
@@ -318,7 +318,7 @@ def _tally(published: Results, name: str, rival: str, metric: str = "exact_match
 
 
 def _too_few(n_measured: int, n_published: int, measured: str) -> Judgement | None:
-    """Return that a claim is not testable, if fewer than half of its data sets were measured."""
+    """Return "not testable" if fewer than half of a claim's data sets were measured."""
     if not n_measured:
         return _NOTHING
     if 2 * n_measured < n_published:
@@ -347,7 +347,7 @@ def _wins(rival: str, results: Results) -> Judgement:
     reason = f"not counted: {', '.join(alone)}, where MC is one tree" if alone else ""
     wins, total = counts[0], sum(counts)
     wanted, n_published = _PAPER["wins"][rival]
-    # One win less than published is a matter of chance; fewer data sets need the same share.
+    # One win less than published may be chance; on fewer data sets, the same share is required.
     enough = wanted - 1 if total == n_published else math.ceil(wanted / n_published * total)
     few = _too_few(total, n_published, measured)
     return few or Judgement(judged_by_share(min(wins, enough), enough), measured, reason)
@@ -380,7 +380,7 @@ def _beats_mmoc(results: Results) -> Judgement:
 
 
 def _best_likelihood(results: Results) -> Judgement:
-    """MC has the lowest CLL-loss on every data set; PCC does not count, but is reported."""
+    """Judge whether MC has the lowest CLL-loss on every data set; PCC is only reported."""
     reported = as_reported(as_published(results))
     best, total, notes = 0, 0, []
     for data in reported.data("fold"):
@@ -411,7 +411,7 @@ def _ensembles_do_not_help(results: Results) -> Judgement:
 
 
 def _ensembles_strong_in_f1(results: Results) -> Judgement:
-    """ECC and EPCC leave most methods behind, and MC half of them."""
+    """Judge whether ECC and EPCC are better than most methods, and MC than half of them."""
     published = as_published(results)
     places: dict[str, list[float]] = {"ECC": [], "EPCC": [], "MC": []}
     for data in published.data("fold"):
@@ -485,7 +485,7 @@ def _single_tree_knows_mode(results: Results) -> Judgement:
 
 
 def _neighbours_fail(results: Results) -> Judgement:
-    """MLKNN and IBLR fall behind BR where there are many features."""
+    """Judge whether MLKNN and IBLR are worse than BR on data with many features."""
     published = as_published(results)
     behind = {
         f"{name}, {data}": _mean(published, data, name) - _mean(published, data, "BR")
@@ -502,7 +502,7 @@ def _neighbours_fail(results: Results) -> Judgement:
 
 
 def _ad_hoc_likelihoods(results: Results) -> Judgement:
-    """CHF and MLKNN have a far higher CLL-loss than MC."""
+    """Judge whether CHF and MLKNN have a far higher CLL-loss than MC."""
     published, metric = as_published(results), "cll_loss"
     ratios = {
         f"{name}, {data}": _mean(published, data, name, metric)
@@ -519,7 +519,7 @@ def _ad_hoc_likelihoods(results: Results) -> Judgement:
 
 
 def _extremes(values: dict[str, float]) -> list[tuple[str, float]]:
-    """Return the case with the smallest value and the one with the largest, if there are any."""
+    """Return the cases with the smallest and the largest value, if there are any."""
     ranked = sorted(values.items(), key=lambda case: case[1])
     return list(dict.fromkeys((*ranked[:1], *ranked[-1:])))
 
@@ -544,7 +544,7 @@ _STATED: dict[int, Judge] = {
 PLAN = Plan(
     name="mc",
     title=_PAPER["title"],
-    # Adding twenty trees one at a time takes over a minute, so the figure has few folds.
+    # Adding twenty trees one by one takes over a minute, so the figure has few folds.
     experiments=(
         _tables(DATA, PUBLISHED, 10, _PUBLISHED_SCALE),
         _tables(DATA, OURS, 10, _OUR_SCALE),

@@ -32,20 +32,20 @@ from labelweave.papers.plan import Task
 Values = dict[str, Any]
 
 _TRAINING_SHARE = 0.8  # of random splits
-# Enumeration and sampling are timed several times, unless this takes long.
+# Enumeration and sampling are timed this often, unless they take so many seconds.
 _REPEATS, _LONG = 5, 5.0
 
 
 @cache
 def load_data(name: str) -> Dataset:
-    """Return a data set, whose files are read once per process."""
+    """Return a data set; its files are read once per process."""
     source, _, labels = name.partition(" ")
     return load(source, labels=labels or None)
 
 
 @cache
 def data_hash(name: str) -> str:
-    """Return a digest of the features and labels of a data set, whatever file they came from."""
+    """Return a digest of the features and labels of a data set, independent of its files."""
     data = load_data(name)
     return data_digest(data.X, data.Y)
 
@@ -58,7 +58,7 @@ def kfold_split(task: Task, data: Dataset) -> tuple[Dataset, Dataset]:
 
 
 def random_split(task: Task, data: Dataset) -> tuple[Dataset, Dataset]:
-    """Return training rows in random order, four fifths of all, and the test rows."""
+    """Return four fifths of the rows in random order, for training, and the test rows."""
     order = np.random.default_rng([task.seed, task.fold]).permutation(data.n_rows)
     n_train = int(_TRAINING_SHARE * data.n_rows)
     return data.take(order[:n_train]), data.take(order[n_train:])
@@ -79,7 +79,7 @@ def first_rows(train: Dataset, test: Dataset, size: int) -> tuple[Dataset, Datas
 
 
 def scaled(estimator: Any, X: Any, scale: Any) -> Any:
-    """Return an estimator behind the scaling of its features that a task asks for.
+    """Return an estimator in a pipeline with the feature scaling of a task.
 
     "minmax" puts dense features into [0, 1]; other values are those of `with_preprocessing`.
     """
@@ -89,7 +89,6 @@ def scaled(estimator: Any, X: Any, scale: Any) -> Any:
 
 
 def joint_of(model: Any, X: Any) -> JointDistribution:
-    """Return the joint distribution that a model of ours predicts."""
     joint = predict_joint(model, X)
     assert isinstance(joint, JointDistribution)
     return joint
@@ -102,8 +101,8 @@ def fold(task: Task, data: Dataset, fit: SharedFit | None = None) -> Values:
     """Fit and score a method on one fold.
 
     Settings: ``n_folds``; ``metrics``; ``scale``, see `scaled`. Tasks with the same `shared_key`
-    may have the `fit` in common, and its time. The values include the penalty ``C`` and the size
-    of a mixture, ``n_components``, as the model chose them.
+    may share the `fit` and its time. The values include the chosen penalty ``C`` and the chosen
+    size of a mixture, ``n_components``.
     """
     train, test = kfold_split(task, data)
     fit = SharedFit() if fit is None else fit
@@ -128,7 +127,7 @@ def shared_key(task: Task) -> Hashable | None:
         return None
     try:
         method = fit_key(make_method(task.method, seed=task.seed))
-    except Exception:  # there is no such method: the task fails by itself, with its name
+    except Exception:  # there is no such method: the task itself will fail and name it
         return None
     split = task.data, task.fold, task.seed, task.settings["n_folds"]
     return None if method is None else (method, *split, task.settings.get("scale"))
@@ -140,8 +139,8 @@ def shared_key(task: Task) -> Hashable | None:
 def convergence(task: Task, data: Dataset) -> Values:
     """Trace the mean probability of the best vector found by Gibbs sampling, sweep by sweep.
 
-    Settings: ``n_folds``, ``sweeps``. ``proven`` is the share of rows whose mode is proven, and
-    ``mode_probability`` the mean probability of the best vector that a search found.
+    Settings: ``n_folds``, ``sweeps``. ``proven`` is the share of rows with a proven mode, and
+    ``mode_probability`` is the mean probability of the best vector found by a search.
     """
     joint = _chain_joint(task, data)
     trace = Gibbs(sweeps=task.settings["sweeps"], random_state=task.seed).trace(joint)
@@ -156,9 +155,9 @@ def convergence(task: Task, data: Dataset) -> Values:
 def enumeration(task: Task, data: Dataset) -> Values:
     """Time the enumeration of all 2^L label vectors on some rows, and Gibbs sampling on all.
 
-    The scores of the features are computed before, as they are the same for both. Settings:
-    ``n_folds``; ``rows``, how many rows to enumerate; ``max_labels``, beyond which enumeration is
-    not tried and ``seconds_per_row`` is missing.
+    The scores of the features are computed before, because both need the same. Settings:
+    ``n_folds``; ``rows``, the number of rows to enumerate; ``max_labels``, beyond which enumeration
+    is not tried and ``seconds_per_row`` is missing.
     """
     joint = _chain_joint(task, data)
     values = {
@@ -189,14 +188,14 @@ def _seconds(inference: Inference, joint: JointDistribution) -> float:
     return min(times)
 
 
-# Mixtures of trees: the gain of each further tree, and how often one tree knows the mode
+# Mixtures of trees: the gain of each further tree, and how often a tree's mode is the mode
 
 
 def tree_counts(task: Task, data: Dataset) -> Values:
     """Score mixtures of growing numbers of trees.
 
-    Settings: ``n_folds``; ``counts``; ``scale``, as of a fold; ``C``, a number, or "cv" for the
-    penalties that suit a single tree.
+    Settings: ``n_folds``; ``counts``; ``scale``, as in `fold`; ``C``, a number, or "cv" for the
+    penalties chosen for a single tree.
     """
     train, test = kfold_split(task, data)
     scores: dict[str, list[float]] = {"exact_match": [], "cll_loss": []}
@@ -210,8 +209,8 @@ def tree_counts(task: Task, data: Dataset) -> Values:
 def map_agreement(task: Task, data: Dataset) -> Values:
     """Measure how often the best of the trees' modes is the mode of the mixture.
 
-    Settings: ``n_folds``; ``count``, the number of trees; ``scale``. Only rows whose mode is proven
-    count.
+    Settings: ``n_folds``; ``count``, the number of trees; ``scale``. Only rows with a proven mode
+    are counted.
     """
     train, test = kfold_split(task, data)
     joint = joint_of(_mixture(task, train, n_components=task.settings["count"]), test.X)
@@ -234,9 +233,9 @@ def _mixture(task: Task, train: Dataset, **parameters: Any) -> Any:
 def stream(task: Task, data: Dataset) -> Values:
     """Train on growing numbers of rows, and label the test rows as one test set.
 
-    Settings: ``sizes``, the numbers of training rows, of which those that there are rows for count;
-    ``at_most``, a limit for some methods. For each size, ``@size`` in the names of the values:
-    macro F1, over all labels and over those that occur in the test rows, and micro F1.
+    Settings: ``sizes``, the numbers of training rows, except those beyond the data; ``at_most``, a
+    limit for some methods. The values of each size, with ``@size`` in their names, are macro F1
+    over all labels, macro F1 over the labels that occur in the test rows, and micro F1.
     """
     split = random_split(task, data)
     values: Values = {}
@@ -251,10 +250,10 @@ def stream(task: Task, data: Dataset) -> Values:
 def training_time(task: Task, data: Dataset) -> Values:
     """Measure the CPU seconds of training on growing numbers of rows, with one thread.
 
-    Settings: ``sizes`` and ``at_most``, as of a `stream`.
+    Settings: ``sizes`` and ``at_most``, as in `stream`.
     """
     split = random_split(task, data)
-    # The first fit in a process also loads libraries, which is not to be timed.
+    # The first fit in a process also loads libraries, which must not be timed.
     few, _ = first_rows(*split, min(task.settings["sizes"]) // 10)
     make_method(task.method, seed=task.seed).fit(few.X, few.Y)
     values: Values = {}
@@ -284,9 +283,9 @@ def _f1_scores(truth: Indicators, labels: Indicators) -> dict[str, float]:
 def in_parts(task: Task, data: Dataset) -> Values:
     """Label the test rows in parts, each a test set of its own, and score all of them together.
 
-    All numbers of parts are scored on the same rows, so that scores differ only by the rows that a
-    rule for test sets can see. Settings: ``size``, the number of training rows; ``parts``, the
-    numbers of parts, which are ``/parts`` in the names of the values.
+    All numbers of parts are scored on the same rows, so scores differ only because a rule for test
+    sets sees more or fewer rows at once. Settings: ``size``, the number of training rows;
+    ``parts``, the numbers of parts, with ``/parts`` in the names of their values.
     """
     train, test = first_rows(*random_split(task, data), task.settings["size"])
     model = make_method(task.method, seed=task.seed).fit(train.X, train.Y)

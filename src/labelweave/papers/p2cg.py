@@ -21,7 +21,7 @@ from labelweave.papers.plan import (
 from labelweave.papers.results import Results, data_table, duration, score_table
 from labelweave.report.document import Block, LineChart, Paragraph, Section, Series, Table
 
-# The paper does not mention the penalty. PCC is a search that proves the result of enumeration.
+# The paper does not mention the penalty. PCC is a search that proves its result to be the mode.
 _FIXED = "(preset='published',C=1)"
 PUBLISHED_METHODS = {
     "BR": f"br{_FIXED}",
@@ -42,11 +42,11 @@ _LOSSES = {
 _TEST_SECONDS = _PAPER["test_seconds"]
 _PUBLISHED_RATIO = _TEST_SECONDS["slashdot"]["PCC"] / _TEST_SECONDS["slashdot"]["P2CG"]
 
-# Losses are as published if preprocessing and penalty can explain the difference.
+# Differences of losses up to this can be due to preprocessing and penalty.
 _SAME_LOSS = 0.03
-# Gibbs sampling finds the mode of nearly all rows.
+# The difference of losses if Gibbs sampling finds the mode of nearly all rows.
 _SAME_AS_EXACT = 0.005
-# A published number of sweeps is "about" right within this factor.
+# "About" a published number of sweeps means within this factor.
 _ABOUT = 2.0
 _CONVERGED = 0.95
 _MISSING = "its data sets are not in this run"
@@ -148,7 +148,7 @@ def _time_table(results: Results) -> Table:
 
 
 def _seconds_per_vector(results: Results) -> float:
-    """Return the time of one vector where enumeration looked at most of them."""
+    """Return the time per vector of the largest enumeration."""
     timed = [
         (record.values["n_labels"], record.values["seconds_per_row"])
         for data in results.data("enumeration")
@@ -200,7 +200,7 @@ def _losses(data: str, results: Results) -> Judgement:
 
 
 def _joined(losses: Mapping[str, float]) -> str:
-    """Return the losses of all methods, a dash where there is none."""
+    """Return the losses of all methods, with a dash for a missing one."""
     written = (losses.get(name, float("nan")) for name in PUBLISHED_METHODS)
     return " / ".join("–" if np.isnan(loss) else f"{loss:.3f}" for loss in written)
 
@@ -222,7 +222,7 @@ def _equals_exact(results: Results) -> Judgement:
 
 
 def _beats_rivals(metric: str, results: Results) -> Judgement:
-    """P2CG is significantly better wherever its published mean is."""
+    """Judge whether P2CG is significantly better wherever its published mean is."""
     standings = {
         f"{rival} on {data}": results.compare(
             data, PUBLISHED_METHODS["P2CG"], PUBLISHED_METHODS[rival], metric

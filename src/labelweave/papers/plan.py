@@ -1,4 +1,4 @@
-"""A paper as a plan: experiments, how to show their results, and claims to judge by them."""
+"""The plan of a paper: experiments, the presentation of their results, and claims."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Task:
     """One measurement of one method, such as ``"mc(preset='published')"``, on a data set.
 
     The data set ``"rcv1subset1 top:10"`` is rcv1subset1 with its ten most common labels. `fold` is
-    the fold or random split, `seed` that of the folds and of the method.
+    the number of the fold or random split; `seed` is the seed of the folds and of the method.
     """
 
     measurement: str
@@ -36,7 +36,7 @@ class Task:
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """Tasks of one kind take about the same time."""
+        """The kind of the task; tasks of one kind take about the same time."""
         return self.measurement, self.data, self.method
 
     def __str__(self) -> str:
@@ -47,8 +47,8 @@ class Task:
 class Experiment:
     """A grid of tasks: every method on every data set, fold by fold.
 
-    It is run by its `name` for ``--only``, such as "tables" or "figure-3", or by the tables and
-    figures that it `shows`. `omitted` has the reason why a method is not run on a data set, by
+    ``--only`` selects it by its `name`, such as "tables" or "figure-3", or by the tables and
+    figures that it `shows`. `omitted` gives the reason why a method is not run on a data set, by
     ``(data, method)``. An experiment that is not `repeated` is run with seed 0 only.
     """
 
@@ -68,7 +68,7 @@ class Experiment:
         return (self.name, *self.shows)
 
     def tasks(self, n_seeds: int) -> list[Task]:
-        """Return the tasks, the first fold of everything first."""
+        """Return the tasks, ordered by fold."""
         return [
             Task(self.measurement, data, method, fold, seed, dict(self.settings))
             for seed in range(n_seeds if self.repeated else 1)
@@ -80,7 +80,7 @@ class Experiment:
 
 
 def tasks_of(experiments: Sequence[Experiment], n_seeds: int = 1) -> list[Task]:
-    """Return the tasks of several experiments; a task that they share comes once."""
+    """Return the distinct tasks of several experiments."""
     tasks = [task for experiment in experiments for task in experiment.tasks(n_seeds)]
     return list({task.key("", ""): task for task in tasks}.values())
 
@@ -95,7 +95,7 @@ class Judgement:
 
 
 def judged_by_share(n_true: int, n_total: int) -> Outcome:
-    """Return the outcome of a claim that holds in all of its cases, in at least half, or fewer."""
+    """Return the outcome by whether a claim holds in all, in at least half or in fewer cases."""
     if n_true == n_total:
         return "reproduced"
     return "partly" if 2 * n_true >= n_total else "not reproduced"
@@ -116,10 +116,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Plan:
-    """The reproduction of one paper, which has a short `name` on the command line.
+    """The plan to reproduce one paper; `name` is the paper's name on the command line.
 
     ``--quick`` runs the experiments `quick` on bundled data. `show` returns the sections of the
-    report that show the results, `deviations` say how data and protocol differ from the paper.
+    report that show the results. `deviations` are differences of data and protocol from the paper.
     """
 
     name: str
@@ -142,7 +142,7 @@ def read_paper(name: str) -> dict[str, Any]:
 
 
 def stated_claims(paper: Mapping[str, Any], judges: Mapping[int, Judge]) -> tuple[Claim, ...]:
-    """Return the claims that the file of a paper states, each with its judge."""
+    """Return the claims in a paper's file, each with its judge."""
     return tuple(
         Claim(int(number), stated["text"], stated["published"], judges[int(number)])
         for number, stated in paper["claims"].items()

@@ -1,4 +1,4 @@
-"""Posteriors of BOMC: whether expected F1 is a guide to true F1, and how fast messages settle."""
+"""Posteriors of BOMC: whether expected F1 predicts true F1, and how fast messages converge."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from labelweave.models.online.state import OnlineState
 from labelweave.papers.measurements import Values, first_rows, random_split
 from labelweave.papers.plan import Task
 
-# Labels whose curves are kept, from the most frequent to the rarest that occurs.
+# The number of labels whose curves are kept, from the most frequent to the rarest.
 _SHOWN = 4
 
 
 def expected_f1(task: Task, data: Dataset) -> Values:
     """Compare the expected F1 of BOMC's thresholds with the true one, label by label.
 
-    Settings: ``size``, the number of training rows; ``samples``, drawn from the posterior. Sums
-    over the labels that occur in the test rows: ``chosen`` is the true F1 at the candidates with
-    the highest expected F1, ``best`` that of the best candidates, ``best_of_all`` that of the best
-    of all thresholds. Curves over the candidates (``thresholds``) are kept for four labels, from
-    frequent to rare: ``expected/k`` and ``true/k``, and ``rows/k`` of the test rows have the label.
+    Settings: ``size``, the number of training rows; ``samples``, the number of posterior samples.
+    Three values are sums of the true F1 over the labels that occur in the test rows: ``chosen`` at
+    the candidates with the highest expected F1, ``best`` at the best candidates, ``best_of_all`` at
+    the best of all thresholds. Curves over the candidates (``thresholds``) are kept for four
+    labels, from frequent to rare: ``expected/k`` and ``true/k``; ``rows/k`` counts the label's test
+    rows.
     """
     train, test = first_rows(*random_split(task, data), task.settings["size"])
     model = _fitted(task, train.X, train.Y)
@@ -70,10 +71,10 @@ def _from_frequent_to_rare(truth: Indicators) -> list[int]:
 def message_changes(task: Task, data: Dataset) -> Values:
     """Measure how much the messages to BOMC's bias change from one iteration of EP to the next.
 
-    Settings: ``learned``, numbers of rows to learn from; ``rows``, how many of the rows that follow
-    to measure, each as the next one to be learned; ``iterations``. ``mean@learned`` and
-    ``variance@learned`` are the changes of the messages' mean and variance relative to their size,
-    averaged over messages and rows: from iteration one to two, from two to three, and so on.
+    Settings: ``learned``, numbers of rows to learn from; ``rows``, the number of following rows to
+    measure, each as if it were learned next; ``iterations``. ``mean@learned`` and
+    ``variance@learned`` are the relative changes of the messages' mean and variance from each
+    iteration to the next, averaged over messages and rows.
     """
     train, _ = random_split(task, data)
     n_rows, iterations = task.settings["rows"], task.settings["iterations"]
@@ -103,7 +104,7 @@ def bias_variance(task: Task, data: Dataset) -> Values:
 
 @dataclass(frozen=True)
 class Factors:
-    """The factors I(d > margin) of a row, d = sign (score - bias); an entry per label."""
+    """The factors I(d > margin) of a row with d = sign (score - bias), one entry per label."""
 
     mean: Floats  # of the noisy scores
     variance: Floats
@@ -112,7 +113,7 @@ class Factors:
 
 
 def next_factors(state: OnlineState, X: Any, Y: Indicators) -> list[Factors]:
-    """Return the factors of each row, were it the next one to be learned."""
+    """Return the factors of each row as if it were learned next."""
     settings = state.settings
     assert settings.margin is not None
     mean, variance = state.moments(X)
@@ -135,7 +136,7 @@ def _changes(factors: Factors, state: OnlineState, iterations: int) -> Floats:
         float(np.ravel(state.bias_variance)[0]),
         iterations,
     )
-    # A message of no precision says nothing, and has neither mean nor variance.
+    # A message without precision is uninformative, and has neither mean nor variance.
     says = (precision > 0).all(axis=0)
     moments = np.stack([weighted_mean[:, says] / precision[:, says], 1 / precision[:, says]])
     relative = np.abs(np.diff(moments, axis=1)) / np.abs(moments[:, 1:])
@@ -147,7 +148,7 @@ def messages(
 ) -> tuple[Floats, Floats]:
     """Return precisions and precision-weighted means of the messages to the bias, per iteration.
 
-    As in the kernels, all labels send at once (math.md, 4).
+    As in the kernels, all labels send their messages at the same time (math.md, 4).
     """
     prior = np.array([1.0, bias_mean]) / bias_variance
     sites = np.zeros((iterations + 1, 2, len(factors.mean)))

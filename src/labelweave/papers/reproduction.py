@@ -72,8 +72,8 @@ _TIMED = ("enumeration", "training_time")
 class Reproduction:
     """The outcome of a run: the report, and its missing results.
 
-    `failures` are the tasks that failed, one line each; the next run tries them again. `left_out`
-    are data sets that are not on this machine, and how to get them. `n_tasks` counts all tasks.
+    `failures` are the failed tasks, one line each; the next run tries them again. `left_out` lists
+    the data sets that are not on this machine, and how to get them. `n_tasks` counts all tasks.
     """
 
     document: Document
@@ -84,7 +84,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: the task that has just finished, and an estimate of the time left."""
+    """The progress of a run: the task that has just finished, and an estimate of the time left."""
 
     record: Record
     done: int
@@ -106,17 +106,17 @@ def reproduce(
 ) -> Reproduction:
     """Run the experiments of papers and write the report.
 
-    Results are kept in ``folder/results.jsonl``: a run that was stopped continues where it was, and
-    results of other settings, data or versions of the code are not used. The report is written to
-    ``report.html``, ``report.md`` and ``report.tex``, all values to ``values.csv``; it is the
-    `document` of the result, whose `failures` and `left_out` list what is missing.
+    Results are kept in ``folder/results.jsonl``, so a stopped run continues where it was; results
+    of other settings, data or versions of the code are not used. The report is written to
+    ``report.html``, ``report.md`` and ``report.tex``, all values to ``values.csv``. The returned
+    object has the report as `document`, and lists missing results in `failures` and `left_out`.
 
     Parameters
     ----------
     papers : str or sequence of str
         "p2cg", "mc", "bomc", several of them, or "all".
     folder : path, default="reproduction"
-        Where results and report are kept.
+        The folder of results and report.
     quick : bool, default=False
         Run a small subset on bundled data.
     only : sequence of str
@@ -167,7 +167,6 @@ def reproduce(
 
 
 def plans_of(papers: str | Sequence[str | Plan]) -> list[Plan]:
-    """Return the plans of papers by their names."""
     if papers == "all":
         return list(PAPERS.values())
     plans = []
@@ -222,8 +221,8 @@ def run(
 ) -> list[Record]:
     """Run the tasks that have no result in the folder, and return the record of each task.
 
-    Tasks that share a fit run one after another in one process, and are finished together. Workers
-    are sent the data sets. Measurements of time come last and run on this machine, one by one.
+    Tasks that share a fit run in one process and finish together. The data sets are sent to the
+    workers. Measurements of time come last and run on this machine, one by one.
     """
     keys = [task.key(data_hash(task.data), code_version()) for task in tasks]
     wanted = dict(zip(keys, tasks, strict=True))
@@ -326,8 +325,6 @@ def reproduction_document(
 
 
 def verdicts(plan: Plan, results: Results) -> tuple[Verdict, ...]:
-    """Judge the claims of a paper by its results."""
-
     def verdict(claim: Claim) -> Verdict:
         found = claim.judge(results)
         stated = str(claim.number), claim.text
@@ -344,7 +341,7 @@ def _of_paper(plan: Plan, section: Section) -> Section:
 
 
 def _omissions(plan: Plan, results: Results) -> list[str]:
-    """Describe which methods were not run on which data sets that were, and why."""
+    """List the methods that were not run on some of the data sets, with the reasons."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for experiment in plan.experiments:
         for (data, method), reason in experiment.omitted.items():

@@ -1,4 +1,4 @@
-"""The results of a plan as its tables, figures and claims ask for them; tables of several plans."""
+"""The results of a plan, with queries for tables, figures and claims; tables of several plans."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MARKS = {"better": "●", "worse": "○", "tie": "", None: ""}
 
 @dataclass(frozen=True)
 class Record:
-    """The result of a task: numbers or lists of them by name, or the reason of a failure."""
+    """The result of a task: numbers or lists of numbers by name, or the reason of a failure."""
 
     task: Task
     values: dict[str, Any]
@@ -76,7 +76,6 @@ class Results:
         )
 
     def n_failed(self, measurement: str, data: str, method: str) -> int:
-        """Return the number of tasks of one method on one data set that failed."""
         return sum(bool(record.error) for record in self._of_kind(measurement, data, method))
 
     @cached_property
@@ -102,7 +101,7 @@ class Results:
         return tuple(dict.fromkeys(task.data for task in tasks if task.measurement == measurement))
 
     def values(self, measurement: str, data: str, method: str, name: str) -> Floats:
-        """Return one value per seed and fold, nan where it is missing; vectors are stacked."""
+        """Return one value per seed and fold, nan if it is missing; vectors are stacked."""
         found = self.select(measurement, data, method)
         return np.array([record.values.get(name, np.nan) for record in found], dtype=np.float64)
 
@@ -119,7 +118,7 @@ class Results:
         name: str,
         seed: int | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return the values of two methods on the folds that both have, of one seed or of all."""
+        """Return the values of two methods on their common folds, of one seed or of all seeds."""
         first, second = (
             {
                 (record.task.seed, record.task.fold): record.values.get(name, np.nan)
@@ -132,7 +131,7 @@ class Results:
         return np.array([first[key] for key in common]), np.array([second[key] for key in common])
 
     def compare(self, data: str, method: str, rival: str, metric: str) -> Standing | None:
-        """Compare two methods by most of their paired t-tests, one per seed; None if untested."""
+        """Compare two methods by the majority of paired t-tests, one per seed; None if untested."""
         higher = METRICS[metric].higher_is_better
         seeds = sorted({record.task.seed for record in self.select("fold", data, method)})
         pairs = [self.paired("fold", data, (method, rival), metric, seed) for seed in seeds]
@@ -150,13 +149,13 @@ class Results:
     def tally(
         self, metric: str, method: str, rival: str, data: Sequence[str] | None = None
     ) -> tuple[int, int, int]:
-        """Return on how many data sets a method is significantly better, neither, and worse."""
+        """Count the data sets on which a method is significantly better, tied and worse."""
         names = self.data("fold") if data is None else data
         standings = [self.compare(name, method, rival, metric) for name in names]
         return standings.count("better"), standings.count("tie"), standings.count("worse")
 
     def replacing(self, method: str, name: str, by: str) -> Results:
-        """Return results in which a value of one method is replaced by another of its values."""
+        """Return results in which the value `name` of one method is replaced by its value `by`."""
         return Results(
             tuple(
                 replace(record, values=record.values | {name: record.values[by]})
@@ -186,7 +185,7 @@ def mean_and_deviation(values: Floats, digits: int = 3) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in the unit that suits it."""
+    """Return a duration in a suitable unit."""
     for size, unit in ((3.156e7, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= 2 * size:
             amount = seconds / size
@@ -195,7 +194,7 @@ def duration(seconds: float) -> str:
 
 
 def data_table(names: Iterable[str]) -> Table:
-    """Return the sizes of the data sets, as the papers' first tables give them."""
+    """Return the sizes of the data sets, as in the papers' first tables."""
     rows = []
     for name in names:
         data = load_data(name)
@@ -217,9 +216,9 @@ def score_table(
 ) -> Table:
     """Return a table of one metric of the folds: a row per data set, a column per method.
 
-    `methods` are specifications by heading. Published figures, by data set and heading, stand below
-    the measured ones. Marks say where the method of the heading `reference` is significantly better
-    (●) or worse (○) than the other.
+    `methods` are specifications by heading. Published figures, by data set and heading, are placed
+    below the measured ones. A mark shows that the method with the heading `reference` is
+    significantly better (●) or worse (○).
     """
     rows: list[tuple[Cell | str, ...]] = []
     for data in results.data("fold"):

@@ -1,4 +1,4 @@
-"""Pictures in scikit-learn's manner: displays that compute, are drawn, and keep both.
+"""Plots in the style of scikit-learn's displays, which keep their figures and their Axes.
 
 They need ``pip install 'labelweave[plot]'``. Every display has class methods named after their
 input (`from_estimator`, `from_predictions`, `from_joint`, ...), the figures it shows as attributes,

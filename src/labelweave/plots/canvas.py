@@ -21,7 +21,7 @@ _MOST_WITH_MARKERS = 30
 
 
 class LabelChoice(TypedDict, total=False):
-    """Options of ``plot`` that methods of displays pass on: which labels to draw, and where."""
+    """Options that methods of displays pass to ``plot``: the labels to draw, and the Axes."""
 
     ax: Any
     labels: Sequence[int | str] | None
@@ -29,7 +29,7 @@ class LabelChoice(TypedDict, total=False):
 
 
 class Display:
-    """The base of all displays: it keeps the Axes that they were drawn into, and the figure."""
+    """The base of all displays, with the Axes and the figure of the last drawing."""
 
     ax_: Any  # matplotlib is imported only when something is drawn
     axes_: list[Any]
@@ -66,7 +66,7 @@ class Display:
     def _bars(
         self, ax: Any, width: float, lengths: Floats, colours: Any, names: Sequence[str]
     ) -> Any:
-        """Draw a horizontal bar for each name, from above, and return the panel."""
+        """Draw a horizontal bar for each name, from top to bottom, and return the panel."""
         place = np.arange(len(names))
         (panel,) = self._panels(ax, 1, (width, 0.26 * len(names) + 1.1))
         tidy(panel)
@@ -83,7 +83,7 @@ class Display:
 
 
 def tidy(ax: Any) -> None:
-    """Remove the upper and right side of the frame, and draw faint lines behind the data."""
+    """Remove the top and right sides of the frame, and draw a faint grid behind the data."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(EDGE)
     ax.tick_params(color=EDGE, labelcolor=INK)
@@ -101,7 +101,7 @@ def draw_line(
     linestyle: str = "-",
     error: ArrayLike = (),
 ) -> Any:
-    """Draw a curve of a look (colour and marker), hollow if dashed; return its legend handle."""
+    """Draw a curve in a colour and marker, hollow if dashed; return its legend handle."""
     marker = _MARKERS[look % len(_MARKERS)] if len(x) <= _MOST_WITH_MARKERS else ""
     colour = COLOURS[look % len(COLOURS)]
     style = {"color": colour, "marker": marker, "markersize": 5, "linestyle": linestyle}
@@ -156,7 +156,7 @@ def display_labels(names: Sequence[str], chosen: Indices, longest: int = 40) -> 
 
 
 def shortened(name: str, longest: int) -> str:
-    """Return a name, cut in its middle if it is long, because names differ at their ends."""
+    """Return a name, cut in the middle if it is long, because names differ at their ends."""
     if len(name) <= longest:
         return name
     return f"{name[: longest // 2]}…{name[len(name) - (longest - 1) // 2 :]}"

@@ -1,4 +1,4 @@
-"""Methods compared: scores of every fold, and average ranks over data sets (Demšar, 2006)."""
+"""Plots of comparisons: scores of every fold, and average ranks over data sets (Demšar, 2006)."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _ROW = 0.3  # inches
 
 
 class ComparisonDisplay(Display):
-    """The scores of several methods on all folds, one panel per metric, with a test's verdicts.
+    """The scores of several methods on all folds, one panel per metric, with a significance test.
 
-    Grey points are folds, large marks are means; their form says whether a method differs
-    significantly from the first one.
+    Grey points are folds, large marks are means; the shape of a mark shows whether the method
+    differs significantly from the first one.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class ComparisonDisplay(Display):
             return self
         lines = len(used) if len(self.metrics) == 1 else -(-len(used) // 2)
         width, height = self.figure_.get_size_inches()
-        room = 0.08 * max(map(len, names))  # for the names, which stand beside the panels
+        room = 0.08 * max(map(len, names))  # for the names beside the panels
         self.figure_.set_size_inches(width + room, height + 0.2 * lines)
         style["ncols"] = -(-len(used) // lines)
         self.figure_.legend(used.values(), used.keys(), loc="outside lower left", **style)
@@ -183,7 +183,7 @@ def _draw_ruler(panel: Any, low: int, high: int, critical_difference: float) -> 
 def indistinguishable_groups(
     ranks: Mapping[str, float], critical_difference: float
 ) -> list[tuple[str, ...]]:
-    """Return the largest groups of methods whose ranks differ by less than the difference."""
+    """Return the maximal groups of methods whose ranks differ by less than the difference."""
     order = sorted(ranks, key=ranks.__getitem__)
     groups: list[tuple[str, ...]] = []
     reached = 0
@@ -191,7 +191,7 @@ def indistinguishable_groups(
         end = start
         while end < len(order) and ranks[order[end]] - ranks[first] < critical_difference:
             end += 1
-        # A group that ends where an earlier one does is part of it.
+        # A group with the same end as an earlier group is part of it.
         if end > max(reached, start + 1):
             groups.append(tuple(order[start:end]))
         reached = max(reached, end)

@@ -45,14 +45,14 @@ _AXES = {
 
 
 class _Bins(TypedDict, total=False):
-    """Options of `reliability_curve` that methods of `ReliabilityDisplay` pass on."""
+    """Options that methods of `ReliabilityDisplay` pass to `reliability_curve`."""
 
     n_bins: int
     strategy: str
 
 
 class ReliabilityDisplay(Display):
-    """Reliability diagrams: a share p of the predictions with probability p should come true.
+    """Reliability diagrams: of the events with probability p, a fraction p should occur.
 
     Points below the diagonal were predicted with too much confidence. Bars are 95 % intervals
     (Wilson's), and the area of a point grows with the number of predictions.
@@ -103,9 +103,9 @@ class ReliabilityDisplay(Display):
         X, Y
             Features and labels of rows that were not used for fitting.
         of : {"marginals", "labels", "joint"}, default="marginals"
-            The marginals of all labels pooled; those of each label, one panel per label; or the
-            probability of the most probable label vector, which comes true if all labels are
-            right: vectors of probability 0.8 should be right in 80 % of the rows.
+            The pooled marginals of all labels; the marginals of each label, one panel per label; or
+            the probabilities of the most probable label vectors: vectors of probability 0.8 should
+            be entirely right in 80 % of the rows.
         labels, max_labels, label_names, ax, n_bins, strategy
             As in `from_predictions`.
         """
@@ -180,7 +180,7 @@ class ReliabilityDisplay(Display):
     def from_joint(
         cls, joint: JointDistribution, Y: Any, *, ax: Any = None, **bins: Unpack[_Bins]
     ) -> Self:
-        """Compare the probabilities of the most probable label vectors with whether they are right.
+        """Compare the probabilities of the most probable label vectors with their exact matches.
 
         `n_bins` and `strategy` are those of `reliability_curve`.
         """
@@ -224,7 +224,7 @@ def _draw_reliability(panel: Any, curve: ReliabilityCurve) -> None:
 
 
 class ConvergenceDisplay(Display):
-    """Curves that should have become flat.
+    """Curves that become flat as an algorithm converges.
 
     `curves` are arrays (x, y) by name. `limit` is a level that no curve exceeds, and its name;
     `chosen` is the x that was chosen.
@@ -274,7 +274,7 @@ class ConvergenceDisplay(Display):
         mode: Mode | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw how probable the best vector found is after each sweep, averaged over rows.
+        """Draw the probability of the best vector found after each sweep, averaged over rows.
 
         Parameters
         ----------
@@ -305,7 +305,7 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, *, of: str = "iterations", ax: Any = None) -> Self:
-        """Draw how the EM of a fitted mixture went.
+        """Draw the course of EM of a fitted mixture.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class ConvergenceDisplay(Display):
         (panel,) = self._panels(ax, 1, (5.0, 3.4))
         tidy(panel)
         for k, (name, (x, y)) in enumerate(self.curves.items()):
-            # Curves differ in dashes too, so that they can be told apart where they meet.
+            # Curves also differ in dashes, so that they can be distinguished where they meet.
             draw_line(panel, name, x, y, k, linestyle=("-", "--", "-.", ":")[k % 4])
         if self.limit is not None:
             level, meaning = self.limit
@@ -362,9 +362,10 @@ class ConvergenceDisplay(Display):
 class ExpectedF1Display(Display):
     """Expected and true F1 against the threshold, as in figure 4 of the BOMC paper.
 
-    If the two curves peak at nearly the same threshold, choosing it by the expected F1 is sound;
-    their heights matter less. `expected` and `true`, (K, G), are the F1 of K labels at the G
-    thresholds of `grid`; `chosen`, (K,), are the thresholds with the highest expected F1.
+    If the two curves peak at nearly the same threshold, the expected F1 is a sound criterion for
+    choosing it; the heights of the curves matter less. `expected` and `true`, (K, G), are the F1 of
+    K labels at the G thresholds of `grid`; `chosen`, (K,), are the thresholds with the highest
+    expected F1.
 
     Examples
     --------
@@ -445,10 +446,10 @@ def _from_frequent_to_rare(frequency: Any) -> Indices:
 
 
 class StreamDisplay(Display):
-    r"""Prequential F1 over the rows of a stream: each batch was predicted before it was learned.
+    r"""Prequential F1 over the rows of a stream: each batch is predicted before it is learned.
 
-    Micro F1 over all rows so far is a solid line, and macro F1 a dashed one. A thin line shows the
-    micro F1 of the last `window` rows, which says how good the model is by now.
+    The solid line is the micro F1 over all rows so far, the dashed line the macro F1. A thin line
+    shows the micro F1 of the last `window` rows: the current quality of the model.
 
     Parameters
     ----------
@@ -517,7 +518,7 @@ class StreamDisplay(Display):
         panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         panel.set(xlabel="rows", ylabel="F1 before learning", ylim=(0, 1.02))
         panel.set_xlim(left=0)
-        # The legend stands above the curves, which may be anywhere.
+        # The legend is above the Axes, because the curves may be anywhere inside.
         where = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3 if one else 2}
         panel.legend(fontsize=8, frameon=False, **where)
         return self

@@ -1,4 +1,4 @@
-"""Forests of labels: which label depends on which."""
+"""Forests of labels: which labels depend on which others."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ FIGURE_FORMATS = (".png", ".svg", ".pdf", ".dot")
 
 
 class DependenceDisplay(Display):
-    """Forests of labels, each label beside the one that it depends on.
+    """Forests of labels, each label beside its parent.
 
     Lines are thicker for edges of larger gain. A solid blue line joins labels that are more likely
-    together, a dashed orange one labels that are less likely together; a legend says so.
+    together, and a dashed orange line labels that are less likely together, as the legend explains.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class DependenceDisplay(Display):
         """
         if X is not None:
             if components is not None:
-                raise ValueError("components is about the trees of a model: pass it without X")
+                raise ValueError("components selects trees of a model: pass it without X")
             joint = joint_of(model, X)
             return cls.from_joint(
                 joint, row=row, max_edges=max_edges, label_names=label_names, ax=ax
@@ -95,8 +95,8 @@ class DependenceDisplay(Display):
         if not found:
             raise ValueError(
                 f"model must be a fitted TreeNetwork, TreeMixture or TreeEnsemble; got "
-                f"{type(inner).__name__}. For any other, pass X: the strongest pairs of its joint "
-                "distribution are drawn"
+                f"{type(inner).__name__}. For other models, pass X to draw the strongest pairs of "
+                "their joint distribution"
             )
         chosen = range(len(found)) if components is None else components
         for k in chosen:
@@ -118,11 +118,11 @@ class DependenceDisplay(Display):
         label_names: Sequence[str] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the pairs of labels of most mutual information given the features.
+        """Draw the pairs of labels with the most mutual information given the features.
 
         Lines are thicker for more information, and dashed between labels that are less likely
-        together. A pair whose labels are already joined through stronger pairs is left out, as are
-        labels in none of the pairs; `LabelDependence.to_frame` lists them all.
+        together. Pairs whose labels are already joined through stronger pairs are left out, and so
+        are labels without a pair; `LabelDependence.to_frame` lists all pairs.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class DependenceDisplay(Display):
     def from_labels(
         cls, Y: Any, *, label_names: Sequence[str] | None = None, ax: Any = None
     ) -> Self:
-        """Draw the forest of most mutual information between labels; see `evaluation.chow_liu`."""
+        """Draw the forest of maximal mutual information of labels; see `evaluation.chow_liu`."""
         truth = label_matrix(Y)
         return cls(chow_liu(truth, names_of(Y, label_names, truth.shape[1]))).plot(ax)
 

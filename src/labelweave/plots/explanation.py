@@ -14,15 +14,15 @@ from labelweave.joint.distribution import Evidence
 from labelweave.models.explanations import Explanation, explain_label, explain_set
 from labelweave.plots.canvas import Display, shortened
 
-# Letters that fit above the bars, beside the names of terms.
+# The number of letters that fit above the bars, beside the names of terms.
 _TITLE_WIDTH = 30
 
 
 class ExplanationDisplay(Display):
     """Contributions to the log-odds of a label, or of one label vector against another, as bars.
 
-    The base value and the largest contributions, from above; they add up to the log-odds in the
-    title. Bars to the right speak for the label or the vector.
+    The bars are the base value and the largest contributions, from top to bottom; they add up to
+    the log-odds in the title. Bars to the right support the label or the vector.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ExplanationDisplay(Display):
         max_terms: int = 20,
         ax: Any = None,
     ) -> Self:
-        """Draw why a model predicts a label, or the most probable vector and not the next one.
+        """Draw the reasons for a label, or for the most probable vector against the runner-up.
 
         Parameters
         ----------

@@ -25,9 +25,9 @@ from labelweave.plots.canvas import (
 class MarginalsDisplay(Display):
     """P(y_j = 1 | x) of every label of one row, as bars.
 
-    Labels that the row has are marked ●, those it does not have ○. Marginals that were sampled have
-    error bars of two standard errors. Given evidence, the known labels are grey and a thin line
-    shows the marginals without it.
+    The row's positive labels are marked ●, its negative ones ○. Sampled marginals have error bars
+    of two standard errors. Given evidence, the known labels are grey and a thin line shows the
+    marginals without it.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class MarginalsDisplay(Display):
     Attributes
     ----------
     shown_ : (K,) int array
-        The labels in the order in which they are drawn, from above.
+        The labels in the order of drawing, from top to bottom.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class MarginalsDisplay(Display):
     ) -> Self:
         """Draw the marginals of a row of a batch.
 
-        By default the most probable labels are drawn, and those that the row has or that are known.
+        By default the most probable labels, the positive labels and the known ones are drawn.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class MarginalsDisplay(Display):
         self, ax: Any = None, *, labels: Sequence[int | str] | None = None, max_labels: int = 30
     ) -> Self:
         """Draw the bars, the most probable label first unless `labels` are given."""
-        # Labels that the row has or that are known come before all others.
+        # Positive and known labels come before all others.
         wanted = self.marginals + 2.0 * (self.known >= 0)
         if self.truth is not None:
             wanted = wanted + 2.0 * self.truth
@@ -205,13 +205,13 @@ class MarginalsDisplay(Display):
         return f"  ({n} label{'s' if n > 1 else ''} not shown)" if n else ""
 
     def _draw_marks(self, panel: Any) -> None:
-        """Draw errors, marginals without the evidence, and the labels that the row has."""
+        """Draw errors, marginals without the evidence, and the row's true labels."""
         chosen, place = self.shown_, np.arange(len(self.shown_))
         value = self.marginals[chosen]
         error = 2.0 * self.standard_error[chosen]
         sampled = error > 0
         if sampled.any():
-            low = np.minimum(error, value)[sampled]  # no probability is negative, or above 1
+            low = np.minimum(error, value)[sampled]  # probabilities lie between 0 and 1
             high = np.minimum(error, 1.0 - value)[sampled]
             style = {"fmt": "none", "ecolor": INK, "elinewidth": 1, "capsize": 2, "zorder": 3}
             panel.errorbar(value[sampled], place[sampled], xerr=[low, high], **style)

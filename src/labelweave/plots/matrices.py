@@ -1,4 +1,4 @@
-"""Labels by labels, as colours: conditional probabilities, and the strength of dependence."""
+"""Heat maps over pairs of labels: conditional probabilities, and the strength of dependence."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _TITLES = {
     "mutual_information": "mutual information given x, nats",
     "log_odds_ratio": "log-odds ratio given x",
 }
-# Odds that change 150-fold. Stronger dependence has the same colour; otherwise a single very strong
+# A 150-fold change of odds. Stronger dependence has the same colour; otherwise a very strong
 # pair would make all others pale.
 _MOST_LOG_ODDS = 5.0
-# Smaller values are rounding errors of labels that do not depend on each other.
+# Smaller values are rounding errors of independent labels.
 _ROUNDING = 1e-9
 # Numbers fit into the cells of at most this many labels.
 _MOST_WITH_NUMBERS = 14
@@ -114,10 +114,9 @@ def _write_names(panel: Any, names: list[str], beside: Sequence[str] | None) -> 
 
 
 class ConditionalMatrixDisplay(_HeatMap):
-    """P(column | row) of all pairs of labels, as colours; each row's own probability beside it.
+    """A heat map of P(column | row) for all pairs of labels, with each row's own probability.
 
-    Compare a column's cells with its own probability: where they are equal, row and column are
-    independent.
+    A cell that equals the column's own probability indicates that row and column are independent.
 
     Parameters
     ----------
@@ -166,7 +165,7 @@ class ConditionalMatrixDisplay(_HeatMap):
     def from_labels(
         cls, Y: Any, *, label_names: Sequence[str] | None = None, **drawn: Unpack[LabelChoice]
     ) -> Self:
-        """Draw how often true or predicted labels occur together; by default the most frequent."""
+        """Draw the co-occurrence of true or predicted labels, by default the most frequent ones."""
         truth = label_matrix(Y)
         names = names_of(Y, label_names, truth.shape[1])
         title = f"P(column | row) in {len(truth)} rows"
@@ -181,7 +180,7 @@ class ConditionalMatrixDisplay(_HeatMap):
         label_names: Sequence[str] | None = None,
         **drawn: Unpack[LabelChoice],
     ) -> Self:
-        """Draw how often labels occur together under joint distributions, averaged over rows."""
+        """Draw the co-occurrence of labels under joint distributions, averaged over rows."""
         names = joint.label_names if label_names is None else label_names
         title = f"P(column | row), {joint.n_rows} rows under the model"
         matrix, frequency = mean_conditional_matrix(joint), joint.marginals().mean(axis=0)
@@ -201,11 +200,11 @@ class ConditionalMatrixDisplay(_HeatMap):
 
 
 class DependenceMatrixDisplay(_HeatMap):
-    """Mutual information or log-odds ratios of all pairs of labels, as colours.
+    """A heat map of the mutual information or log-odds ratios of all pairs of labels.
 
-    Log-odds ratios are red where two labels attract each other, blue where they repel each other.
+    Log-odds ratios are red if two labels attract each other, blue if they repel each other.
     Colours of mutual information follow its square root, so that a single strong pair does not
-    hide the others. Labels that depend on each other stand side by side.
+    hide the others. Dependent labels are placed side by side.
 
     Parameters
     ----------
@@ -277,7 +276,7 @@ class DependenceMatrixDisplay(_HeatMap):
 
 
 def _side_by_side(information: Floats) -> Indices:
-    """Return an order in which labels stand beside those that they depend on."""
+    """Return an order in which dependent labels are neighbours."""
     if len(information) < 3:
         return np.arange(len(information))
     closeness = np.sqrt(information / (information.max() or 1.0))
@@ -287,7 +286,7 @@ def _side_by_side(information: Floats) -> Indices:
 
 
 def _colours(part: Floats, of: Measure) -> dict[str, Any]:
-    """Return colours for cells: paler for less, to both sides of zero where there is a sign."""
+    """Return the cells' colour options: paler for smaller values, diverging for signed values."""
     strengths = np.abs(part[~np.eye(len(part), dtype=bool)])
     largest = float(strengths.max(initial=0.0))
     if largest < _ROUNDING:

@@ -1,4 +1,4 @@
-"""A comparison as a document: results, ranks, folds, times, problems, and how to repeat it."""
+"""A comparison as a document: results, ranks, folds, times, problems and the command."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def command_paragraph(command: str) -> Paragraph:
 
 @dataclass(frozen=True)
 class _Ranking:
-    """Average ranks of the methods that have a metric, on the data sets on which all have it."""
+    """Average ranks of methods by one metric, over the data sets where all of them have it."""
 
     title: str
     ranks: dict[str, float]
@@ -259,7 +259,7 @@ def rank_diagram(
 ) -> RankDiagram | None:
     """Return the critical-difference diagram of mean scores (n_data_sets, n_methods).
 
-    Methods without any score (NaN) are not ranked, and only data sets on which all others have one
+    Methods without any score (NaN) are not ranked, and only data sets with scores of all others
     count. The result is None if fewer than two methods or data sets are left.
     """
     ranking = _ranking(title, methods, np.asarray(scores, float), higher_is_better, alpha)
@@ -267,7 +267,7 @@ def rank_diagram(
 
 
 def _rank_blocks(comparisons: Sequence[Comparison], alpha: float) -> list[Block]:
-    """Return average ranks as a table and as diagrams; nothing if there is nothing to rank."""
+    """Return average ranks as a table and as diagrams; an empty list if none can be computed."""
     rankings = [
         ranking
         for metric in comparisons[0].metrics

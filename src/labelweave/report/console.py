@@ -1,4 +1,4 @@
-"""Tables and trees on a terminal, where they are styled, or in a pipe, as plain lines."""
+"""Tables and trees on the console: styled on a terminal, as plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _UNLIMITED = 10_000
 # The name of a method is wrapped if it is longer than this and than the scores below it.
 _NAME_WIDTH = 24
-# For streams that cannot represent box-drawing characters.
+# Substitutes for streams that cannot represent box-drawing characters.
 _PLAIN = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|"})
 
 
@@ -56,7 +56,6 @@ def make_console(file: TextIO) -> Console:
 def show_comparison(
     comparison: Comparison, console: Console, *, test: str = "paired", alpha: float = 0.05
 ) -> None:
-    """Print a comparison: heading, table and legend."""
     console.print(Text(heading(comparison), style="bold"))
     for table in comparison_tables(comparison, console, test=test, alpha=alpha):
         console.print()
@@ -86,14 +85,14 @@ def comparison_tables(
 
 
 def _column_widths(table: document.Table, name_width: int) -> list[int]:
-    """Return the width of each column; those of methods hold a star and a mark behind the score."""
+    """Return the column widths, with room for a star and a mark after every score."""
     titles = max(len(row[0].text) for row in table.cells)
     scores = max(len(cell.text) for row in table.cells for cell in row[1:]) + 2
     return [titles, *(max(scores, min(len(name), name_width)) for name in table.columns[1:])]
 
 
 def _split(widths: list[int], width: int) -> list[list[int]]:
-    """Split columns into blocks that fit the width beside the titles, each with at least one."""
+    """Split columns into blocks of at least one that fit into the width beside the titles."""
     blocks: list[list[int]] = []
     room = 0
     for column, needed in enumerate(widths[1:], 1):
@@ -127,7 +126,7 @@ def _block(table: document.Table, columns: list[int], widths: list[int], console
 
 
 def _score(cell: document.Cell, width: int, bold: bool) -> Text:
-    """Align the numbers; star and mark have columns of their own at the end."""
+    """Align the numbers; the star and the mark have separate columns at the end."""
     if not cell.text:
         return Text()
     star = "*" if cell.strong and not bold else " "
@@ -138,7 +137,6 @@ def _score(cell: document.Cell, width: int, bold: bool) -> Text:
 
 
 def _plain_table(left: Sequence[str] = (), right: Sequence[str] = ()) -> Table:
-    """Return a table without lines, its columns aligned to the left or to the right."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for title in left:
         table.add_column(title, no_wrap=True)
@@ -187,7 +185,6 @@ def show_explanation(
 
 
 def show_datasets(entries: Iterable[CatalogueEntry], console: Console) -> None:
-    """Print the named data sets, and where they are found."""
     table = _plain_table(["name"], ("rows", "features", "labels", "per row"))
     table.add_column("found in", no_wrap=True)
     table.add_column("description")
@@ -206,7 +203,6 @@ def show_datasets(entries: Iterable[CatalogueEntry], console: Console) -> None:
 
 
 def show_structures(structures: Sequence[Structure], console: Console) -> None:
-    """Print forests as text, one after the other."""
     for number, structure in enumerate(structures, start=1):
         if len(structures) > 1:
             console.print(f"Tree {number} of {len(structures)}", style="bold", markup=False)

@@ -1,4 +1,4 @@
-"""The content of a report, apart from its looks: sections of tables, facts, charts and verdicts.
+"""The content of a report without its layout: sections of tables, facts, charts and verdicts.
 
 A document is a value that `report.html` and `report.text` render. Titles, names, cells and facts
 are plain text. Sentences (the subtitle, paragraphs, notes, and a verdict without its number) may
@@ -28,7 +28,7 @@ DOCUMENT_FORMATS = (".html", ".md", ".tex")
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table; its mark has a place of its own, so that numbers stay aligned."""
+    """A cell of a table; its mark has a separate place, so that numbers stay aligned."""
 
     text: str
     strong: bool = False
@@ -80,7 +80,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A published claim, the published and measured figures, and the outcome with its reason."""
+    """A published claim, the published and measured figures, the outcome and its reason."""
 
     number: str
     claim: str
@@ -95,7 +95,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """A list of verdicts, summed up by a count of each outcome."""
+    """A list of verdicts, summarised by the count of each outcome."""
 
     title: str
     verdicts: tuple[Verdict, ...]
@@ -108,7 +108,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a chart, interrupted where x or y is not finite; published ones are dashed."""
+    """A line of a chart, interrupted where x or y is not finite; published lines are dashed."""
 
     name: str
     x: tuple[float, ...]
@@ -185,7 +185,7 @@ class Document:
 
 
 def check_document_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path, or raise an error if its extension is not one of a document."""
+    """Return the path, or raise an error if its extension is not that of a document."""
     target = Path(path)
     if target.suffix.lower() not in DOCUMENT_FORMATS:
         *others, last = DOCUMENT_FORMATS
@@ -196,7 +196,7 @@ def check_document_path(path: str | os.PathLike[str]) -> Path:
 
 
 def write_document(document: Document, path: str | os.PathLike[str]) -> None:
-    """Write an HTML page, a Markdown text or LaTeX tables; there is never half a file."""
+    """Write an HTML page, a Markdown text or LaTeX tables; an incomplete file is never visible."""
     from labelweave.report.html import to_html
     from labelweave.report.text import to_latex, to_markdown
 
@@ -213,7 +213,6 @@ def block_name(section: int, block: int) -> str:
 
 
 def chart_table(chart: Chart) -> Table:
-    """Return the figures of a chart as a table."""
     if isinstance(chart, LineChart):
         return _lines_table(chart)
     if isinstance(chart, RankDiagram):
@@ -227,7 +226,7 @@ def chart_table(chart: Chart) -> Table:
 
 
 def _lines_table(chart: LineChart) -> Table:
-    """Return one row per x and one column per series; a series that has x twice adds rows."""
+    """Return a row per x and a column per series; an x that a series repeats adds rows."""
     rows: dict[tuple[float, int], dict[int, str]] = {}
     for number, series in enumerate(chart.series):
         seen: dict[float, int] = {}
@@ -236,7 +235,7 @@ def _lines_table(chart: LineChart) -> Table:
             seen[x] = seen.get(x, -1) + 1
             rows.setdefault((x, seen[x]), {})[number] = _with_error(y, error)
     columns = (chart.x_label, *(series.name for series in chart.series))
-    # NaN has no order; it comes last.
+    # NaN has no order, so it is placed last.
     order = sorted(rows, key=lambda place: (math.isnan(place[0]), place))
     cells = tuple(
         (_number(place[0]), *(rows[place].get(k, "") for k in range(len(chart.series))))

@@ -1,4 +1,4 @@
-"""Charts as inline SVG: matplotlib draws them, and the page gives them its colours and its font."""
+"""Charts as inline SVG, drawn by matplotlib, in the colours and the font of the page."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _(chart: LineChart, panel: Any) -> float:
 
     tidy(panel)
     _scale(panel, chart)
-    # Series of one name look alike, so that a published line can be dashed beside the measured one.
+    # Series of one name look the same, except that a published line is dashed.
     looks: dict[str, int] = {}
     handles = []
     for series in chart.series:
@@ -109,7 +109,7 @@ def _(chart: RankDiagram, panel: Any) -> float:
 
 
 def _known(values: tuple[float, ...], log: bool = False) -> Floats:
-    """Return values with NaN for those that have no place on an axis."""
+    """Return values, with NaN in place of those that an axis cannot show."""
     numbers = np.asarray(values, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         has_place = np.abs(numbers) <= _LARGEST
@@ -126,7 +126,7 @@ def _words(text: str) -> str:
 
 
 def _scale(panel: Any, chart: LineChart) -> None:
-    """Make axes logarithmic where the chart says so, and ticks whole numbers where all x are."""
+    """Make axes logarithmic if the chart asks for it, and ticks whole numbers if all x are."""
     xs = _known(tuple(x for series in chart.series for x in series.x), chart.x_log)
     ys = _known(tuple(y for series in chart.series for y in series.y), chart.y_log)
     if chart.x_log:
@@ -164,7 +164,7 @@ def _legend(figure: Any, handles: list[Any], names: list[str]) -> float:
 
 
 def _names_above(panel: Any) -> float:
-    """Move long names from beside the strips to above them; return the height of a strip."""
+    """Move long names above the strips; return the height of a strip."""
     from labelweave.plots.canvas import shortened
 
     names = [label.get_text() for label in panel.get_yticklabels()]
@@ -178,7 +178,7 @@ def _names_above(panel: Any) -> float:
 
 
 def _inline(picture: str, name: str, title: str) -> str:
-    """Return matplotlib's SVG without its own style, colours, names and references to others."""
+    """Return matplotlib's SVG with the page's style and colours, and with unique identifiers."""
     root = ElementTree.fromstring(picture)
     for element in list(root):
         if element.tag.endswith("metadata"):
@@ -209,8 +209,8 @@ def _inline(picture: str, name: str, title: str) -> str:
 
 
 def _own(value: str, prefix: str) -> str:
-    """Return an attribute with the page's colours and font, referring to names of its own."""
-    # Versions of matplotlib before 3.11 write all of the font at once.
+    """Return an attribute with the page's colours and font, and with unique identifiers."""
+    # Versions of matplotlib before 3.11 write the whole font in one property.
     value = re.sub(r"font: (?:\w+ )*([\d.]+px) [^;]*", r"font-size: \1", value)
     value = re.sub(r"font-family: [^;]*;? *", "", value)
     value = re.sub(r"#[0-9a-f]{6}\b", lambda found: _VARIABLES.get(found[0], found[0]), value)

@@ -1,4 +1,4 @@
-"""Documents as one HTML file that needs nothing else: no network, no font, no script."""
+"""Documents as one self-contained HTML file: without network, fonts and scripts."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from labelweave.report.document import (
 )
 from labelweave.report.figures import draw
 
-# Tables with more columns become lists of their rows on a phone, where not all methods would fit.
+# On a phone, tables with more columns become lists of rows, because they would not fit.
 _FEW_COLUMNS = 3
 _TAGS = {"plain": "", "code": "code", "bold": "strong"}
-# A sign beside the colour.
+# The signs are for readers who cannot distinguish the colours.
 _SIGNS = {"reproduced": "✓", "partly": "◐", "not reproduced": "✗", "not testable": "?"}
 
 
 def to_html(document: Document) -> str:
-    """Return a document as one self-contained HTML file, whose colours follow light or dark."""
+    """Return a document as one self-contained HTML file with a light and a dark colour scheme."""
     contents = "".join(
         f'<li><a href="#section-{number}">{_text(section.title)}</a></li>'
         for number, section in enumerate(document.sections, 1)
@@ -79,7 +79,7 @@ def _section(section: Section, number: int) -> str:
     parts: list[str] = []
     within_charts = False
     for place, block in enumerate(section.blocks, 1):
-        # Charts that follow each other stand side by side where there is room.
+        # Consecutive charts are placed side by side if there is room.
         is_chart = isinstance(block, Chart)
         if is_chart != within_charts:
             parts.append('<div class="charts">' if is_chart else "</div>")
@@ -161,7 +161,7 @@ def _(block: Chart, name: str) -> str:
 
 
 def _table(table: Table, name: str) -> str:
-    """Return a table in a box of its own that scrolls if the table is wider than the page."""
+    """Return a table in a box that scrolls if the table is wider than the page."""
     marked = [any(row[k].mark for row in table.cells) for k in range(len(table.columns))]
     headings = "".join(
         f'<th scope="col"{_classes(marked=is_marked)}>{_breakable(column)}</th>'
@@ -199,7 +199,7 @@ def _classes(**given: bool) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    # Where columns are narrow, a deviation stands below its mean.
+    # In narrow columns, a deviation is placed below its mean.
     words = re.sub(r"± [^<]+", r"<small>\g<0></small>", _breakable(cell.text))
     mark = f'<span class="mark">{_text(cell.mark)}</span>' if cell.mark else ""
     return (f"<strong>{words}</strong>" if cell.strong else words) + mark

@@ -1,4 +1,4 @@
-"""Documents as Markdown with tables (GitHub's), and the tables of documents as LaTeX."""
+"""Documents as GitHub's Markdown, and the tables of documents as LaTeX."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from labelweave.report.document import (
     spans,
 )
 
-# Characters with a meaning anywhere in a line of Markdown; `<` and `&` would begin HTML.
+# Characters that are special anywhere in a line of Markdown; `<` and `&` would begin HTML.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#$])")
-# At the beginning of a paragraph: lists, rules, and the underline of a heading.
+# Special at the beginning of a paragraph: lists, rules, and the underline of a heading.
 _LEADING = re.compile(r"^(\d*)([-+=.)])")
 
 _LATEX = {
@@ -35,7 +35,7 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
-    # After the end of a row, these would begin an option of it.
+    # After the end of a row, brackets would begin an option of the row.
     "[": "{[}",
     "*": "{*}",
     **{character: f"\\{character}" for character in "#$%&_{}"},
@@ -105,7 +105,7 @@ def _inline(text: str, *, in_table: bool = False) -> str:
     for kind, words in spans(_one_line(text)):
         escaped = _SPECIAL.sub(r"\\\1", words)
         if kind == "code":
-            # A bar ends a cell even within code.
+            # A bar ends a cell even inside code.
             code = words.replace("|", r"\|") if in_table else words
             pieces.append(f"`{code}`")
         else:

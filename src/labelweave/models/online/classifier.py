@@ -184,9 +184,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         """Return the probability of each label, (n, L).
 
         Unless it is calibrated, it is Φ((⟨μ, x⟩ − μ₀)/√(σ₀² + Σ σ²x²)), where x includes the
-        constant feature of `label_offset`.
-
-        For a one-dimensional y, these are the probabilities of its two classes, (n, 2).
+        constant feature of `label_offset`. A one-dimensional y has two classes, (n, 2).
         """
         check_is_fitted(self)
         X = self._features(X, reset=False)
@@ -283,19 +281,9 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     ) -> Self:
         """Take over a posterior that was learned elsewhere, from a stream or in parts.
 
-        Parameters
-        ----------
-        state : OnlineState
-            It is not copied: further learning changes it.
-        label_names : sequence of str, optional
-            One name per label.
-        classes : (2,) array, optional
-            The two classes that the only label stands for, if y is one-dimensional.
-        feature_names : sequence of str, optional
-            One name per feature.
-        seed : int, optional
-            Seeds the models that the decision "sample" draws; by default drawn from
-            `random_state`.
+        The `state` is not copied: further learning changes it. If y is one-dimensional, `classes`
+        holds the two classes that the only label stands for. The `seed` of the models that the
+        decision "sample" draws is by default drawn from `random_state`.
         """
         if state.model != self.probit_model():
             raise ValueError("state was learned with other settings than the model's parameters")

@@ -25,7 +25,8 @@ from labelweave._common.checks import check_number
 from labelweave.models.online.classifier import BayesianOnlineClassifier
 from labelweave.models.online.state import OnlineState
 
-Moments = tuple[NDArray[np.floating], NDArray[np.floating]]
+Reals = NDArray[np.floating]
+Moments = tuple[Reals, Reals]
 # Features that are merged at a time: float64 copies of all states' weights would be large.
 _TILE = 4096
 # Evidence that contradicts itself, as with wrongly recorded labels, leaves at least this share of
@@ -36,16 +37,12 @@ _LEAST_PRECISION = 1e-3
 class NaturalParameters(NamedTuple):
     """Evidence beyond a prior N(0, v): 1/σ² − 1/v and μ/σ², arrays of one shape."""
 
-    precision: NDArray[np.floating]
-    precision_mean: NDArray[np.floating]
+    precision: Reals
+    precision_mean: Reals
 
     @classmethod
     def of(
-        cls,
-        mean: NDArray[np.floating],
-        variance: NDArray[np.floating],
-        prior_variance: float,
-        scale: float | NDArray[np.floating] = 1.0,
+        cls, mean: Reals, variance: Reals, prior_variance: float, scale: float | Reals = 1.0
     ) -> NaturalParameters:
         """Return the evidence in a Gaussian, for a weight whose feature is divided by `scale`."""
         precision = np.reciprocal(variance)
@@ -54,7 +51,7 @@ class NaturalParameters(NamedTuple):
         precision -= np.reciprocal(precision.dtype.type(prior_variance))
         return cls(precision, precision_mean).scaled(scale)
 
-    def scaled(self, scale: float | NDArray[np.floating]) -> NaturalParameters:
+    def scaled(self, scale: float | Reals) -> NaturalParameters:
         """Return the evidence for a weight whose feature is divided by `scale`, in place."""
         if np.any(scale != 1.0):
             self.precision[...] *= np.square(scale)
@@ -174,12 +171,10 @@ def _agree(part: Any, whole: Any, name: str) -> bool:
 
 def merge_states(states: Sequence[OnlineState], prior: OnlineState | None = None) -> OnlineState:
     """Return the posterior of all the rows that the states learned from since the `prior`."""
-    if not states:
-        raise ValueError("there is nothing to merge: pass at least one model")
     model = states[0].model
-    if any(state.model != model for state in (*states, *([prior] if prior else []))):
-        raise ValueError("models that are merged must have been made with the same parameters")
     start = OnlineState(model=model) if prior is None else prior.copy()
+    if any(state.model != model for state in (*states, start)):
+        raise ValueError("models that are merged must have been made with the same parameters")
     start.grow(*_widest([*states, start]))
     known = [_grown(state, start) for state in states]
     merged = start.copy()

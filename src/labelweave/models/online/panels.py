@@ -72,10 +72,10 @@ class WeightPanels:
         ]
 
 
-def panel_bytes(n_features: int, n_labels: int) -> list[int]:
-    """Return the bytes of each panel, labels rounded up to whole cache lines."""
-    widths = (labels.stop - labels.start for labels in panel_slices(n_labels))
-    return [n_features * 2 * 4 * -(-width // _BLOCK) * _BLOCK for width in widths]
+def longer(array: NDArray[Any], length: int, new: float = 0.0) -> NDArray[Any]:
+    """Return the array with rows of the number `new` at its end, up to this length."""
+    added = np.full((length - len(array), *array.shape[1:]), new, dtype=array.dtype)
+    return np.concatenate([array, added])
 
 
 def panel_slices(n_labels: int) -> list[slice]:
@@ -108,11 +108,12 @@ _CELL_BYTES = 52
 
 def check_room(limits: Limits, n_features: int, n_labels: int, n_rows: int, source: str) -> None:
     """Raise ValueError if learning needs more memory than the limit, before any is taken."""
-    panels = panel_bytes(1 + n_features, n_labels)
-    widest = max((labels.stop - labels.start for labels in panel_slices(n_labels)), default=0)
+    widths = [labels.stop - labels.start for labels in panel_slices(n_labels)] or [0]
+    # Panels consist of whole cache lines.
+    panels = [8 * (1 + n_features) * -(-width // _BLOCK) * _BLOCK for width in widths]
     # A panel is copied while features join. The model file has another copy of all weights, and
     # two more of one panel while it is written.
-    copies = max(8 * (1 + n_features) * (n_labels + 2 * widest), max(panels, default=0))
+    copies = max(8 * (1 + n_features) * (n_labels + 2 * max(widths)), *panels)
     needed = sum(panels) + copies + _FEATURE_BYTES * n_features
     needed += (_LABEL_BYTES + _CELL_BYTES * n_rows) * n_labels
     what = f"a model of {n_features:,} features and {n_labels:,} labels"

@@ -33,7 +33,7 @@ from labelweave.models.online.evidence import (
     bias_parameters,
     weight_parameters,
 )
-from labelweave.models.online.panels import WeightPanels, Weights, check_room, panel_slices
+from labelweave.models.online.panels import WeightPanels, Weights, check_room, longer, panel_slices
 from labelweave.models.online.settings import ProbitModel
 from labelweave.models.online.state import OnlineState
 from labelweave.models.online.stream import (
@@ -364,9 +364,9 @@ class SiteSum:
         self.labels, self._n_features = labels, n_features
         self._panels.grow(1 + self._n_features, len(self.labels))
         for name in BY_LABEL:
-            self._counts[name] = _longer(self._counts[name], len(self.labels))
+            self._counts[name] = longer(self._counts[name], len(self.labels))
         if not self.model.coupled:
-            self._biases = _longer(self._biases.T, len(self.labels)).T
+            self._biases = longer(self._biases.T, len(self.labels)).T
 
 
 def posterior_of(
@@ -377,7 +377,3 @@ def posterior_of(
     for site in sites:
         total.add(site)
     return total.posterior(n_features), total.labels
-
-
-def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
-    return np.concatenate([array, np.zeros((length - len(array), *array.shape[1:]), array.dtype)])

@@ -40,8 +40,8 @@ class OnlineSettings:
     ----------
     margin : float, optional
         How far scores have to be on their side of the bias. None stands for 1, or for 0 if the
-        estimator has a `flip_probability`: if the margin is wide for the prior, a wrong record is
-        the likelier explanation of every label.
+        estimator has a `flip_probability`: with a wide margin, a wrong record would be the likelier
+        explanation of every label.
     skew_margin : bool, default=True
         Whether the margin of positive examples is multiplied by ln(e + 1/r), r being the ratio of
         rows with the label to rows without it: the rarer the label, the more an example counts.
@@ -65,11 +65,10 @@ class OnlineSettings:
         Whether features are divided by the mean length of the rows so far: the defaults of prior,
         noise and margin are meant for rows of length one.
     calibrate : bool, default=True
-        Whether probabilities are calibrated by one logistic map per label, fitted to prequential
-        predictions: rows (at first all, later fewer and fewer) are predicted before they are
-        learned from. The posterior itself is overconfident: it has to respect a margin, wider for
-        rare labels, and ignores that features are correlated. Calibration does not change the
-        order of rows by the probability of a label.
+        Whether probabilities are calibrated by one logistic map per label, fitted to predictions
+        of rows (at first all, later fewer and fewer) before they are learned from. The posterior
+        itself is overconfident: it has to respect a margin, wider for rare labels, and ignores that
+        features are correlated. The order of rows by the probability of a label stays.
 
     Examples
     --------

@@ -27,7 +27,13 @@ from labelweave.models.online.calibration import (
     prequential_rows,
 )
 from labelweave.models.online.pairwise import check_single_labels, update_pairwise
-from labelweave.models.online.panels import WeightPanels, Weights, check_posterior, panel_slices
+from labelweave.models.online.panels import (
+    WeightPanels,
+    Weights,
+    check_posterior,
+    longer,
+    panel_slices,
+)
 from labelweave.models.online.rows import (
     CsrArrays,
     RowScale,
@@ -108,19 +114,15 @@ class OnlineState:
         self._panels.grow(1 + wanted, labels)
         if wanted >= len(self._current):
             room = max(1 + wanted, len(self._current) * 3 // 2)
-            self._current = _longer(self._current, room, 0)
-        self.n_features = wanted
+            self._current = longer(self._current, room)
         if labels > self.n_labels:
-            self._add_labels(labels)
-
-    def _add_labels(self, n_labels: int) -> None:
-        self.positives = _longer(self.positives, n_labels, 0)
-        self.observed = _longer(self.observed, n_labels, 0)
+            self.positives = longer(self.positives, labels)
+            self.observed = longer(self.observed, labels)
+            self._calibration.grow(labels)
         if not self.model.coupled:
-            self._bias_mean = _longer(self._bias_mean, n_labels, 0.0)
-            self._bias_variance = _longer(self._bias_variance, n_labels, self.model.bias_prior)
-        self._calibration.grow(n_labels)
-        self.n_labels = n_labels
+            self._bias_mean = longer(self._bias_mean, labels)
+            self._bias_variance = longer(self._bias_variance, labels, self.model.bias_prior)
+        self.n_features, self.n_labels = wanted, labels
 
     def _label_matrix(self, Y: NDArray[Any], n_rows: int, n_labels: int) -> Labels:
         with np.errstate(invalid="ignore"):
@@ -406,8 +408,3 @@ class OnlineState:
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(vars(self.from_arrays(saved["arrays"], saved["model"])))
-
-
-def _longer(values: NDArray[Any], length: int, new: float) -> NDArray[Any]:
-    added = np.full(length - len(values), new, dtype=values.dtype)
-    return np.append(values, added)

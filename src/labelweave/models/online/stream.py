@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,6 @@ from labelweave.models.online.panels import check_room
 from labelweave.models.online.state import OnlineState
 
 _LAYOUT = 4
-# Bytes that are written at a time.
-_PIECE = 1 << 18
 
 
 class CheckpointError(OSError):
@@ -62,7 +60,7 @@ class Checkpoint:
         ):
             for name, array in {"__facts__": facts, **self.arrays}.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                    _write(entry, array)
+                    np.lib.format.write_array(entry, array, allow_pickle=False)
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
@@ -87,20 +85,6 @@ def _cannot_be_written(path: Path) -> Iterator[None]:
         raise CheckpointError(
             f"the checkpoint {path} cannot be written: {error.strerror or error}"
         ) from error
-
-
-def _write(entry: IO[bytes], array: NDArray[Any]) -> None:
-    """Write an array as `numpy.savez` would, but without a copy of more than a small part."""
-    header = {
-        "descr": np.lib.format.dtype_to_descr(array.dtype),
-        "fortran_order": False,
-        "shape": array.shape,
-    }
-    np.lib.format.write_array_header_1_0(entry, header)
-    rows = array.reshape(1) if array.ndim == 0 else array
-    step = max(1, _PIECE * len(rows) // max(1, rows.nbytes))
-    for first in range(0, len(rows), step):
-        entry.write(rows[first : first + step].tobytes())
 
 
 class LabelColumns:
@@ -380,7 +364,10 @@ class StreamLearner:
     def _take_up(self, path: Path) -> None:
         saved = Checkpoint.load(path)
         with damage_named(path):
-            changed, same_input = self._changes(saved.facts)
+            was, now = dict(saved.facts["settings"]), self._settings()
+            n_bytes, digest = saved.facts["head"]
+            same_input = self.stream.source.head(int(n_bytes)) == (n_bytes, digest)
+        changed = [f"{k} was {was.get(k)!r}, is {v!r}" for k, v in now.items() if was.get(k) != v]
         if changed:
             raise ValueError(f"{path} belongs to a run with other settings: {', '.join(changed)}")
         if not same_input:
@@ -388,30 +375,17 @@ class StreamLearner:
         with damage_named(path):
             self._restore(saved.facts, dict(saved.arrays))
 
-    def _changes(self, facts: Mapping[str, Any]) -> tuple[list[str], bool]:
-        """Return what differs between the settings, and whether the input is the same."""
-        was, now = dict(facts["settings"]), self._settings()
-        changed = [
-            f"{key} was {was.get(key)!r}, is {now[key]!r}"
-            for key in now
-            if was.get(key) != now[key]
-        ]
-        n_bytes, digest = facts["head"]
-        return changed, self.stream.source.head(int(n_bytes)) == (n_bytes, digest)
-
     def _restore(self, facts: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         quality = PrequentialF1.of(arrays.pop("quality"))
         state = OnlineState.from_arrays(arrays, self.state.model.as_dict())
         labels = LabelColumns(map(_count, facts["labels"]))
         place = Place(**{name: _count(value) for name, value in facts["place"].items()})
-        passes_done, n_rows, n_bad = (
-            _count(facts[name]) for name in ("passes_done", "n_rows", "n_bad")
-        )
+        counts = tuple(_count(facts[name]) for name in ("passes_done", "n_rows", "n_bad"))
         if len(labels.numbers) != state.n_labels:
             raise ValueError(f"{len(labels.numbers)} labels have names, {state.n_labels} weights")
         self.state, self.quality, self._labels, self._place = state, quality, labels, place
-        self._passes_done, self.n_rows, self.n_resumed = passes_done, n_rows, n_rows
-        self.n_bad, self.complaint = n_bad, str(facts["complaint"])
+        self._passes_done, self.n_rows, self.n_bad = counts
+        self.n_resumed, self.complaint = self.n_rows, str(facts["complaint"])
 
 
 def _count(value: Any) -> int:

@@ -37,6 +37,9 @@ from labelweave.logistic.conditionals import LinearConditionals, fit_conditional
 from labelweave.models.base import Estimator
 from labelweave.models.cross_fitting import N_FOLDS, cross_fit
 
+# Sweeps of coordinate descent over all labels, at most.
+_MOST_SWEEPS = 1000
+
 
 def _add_product(linear: Floats, rows: Floats, Q: Floats) -> Floats:
     """Return ``linear + rows Q``, the same bits in every batch, as a matrix product is not."""
@@ -45,24 +48,17 @@ def _add_product(linear: Floats, rows: Floats, Q: Floats) -> Floats:
     return linear
 
 
-def solve_boxes(
-    Q: Floats,
-    linear: Floats,
-    start: Floats | None = None,
-    *,
-    tolerance: float = 1e-9,
-    max_sweeps: int = 1000,
-) -> Floats:
+def solve_boxes(Q: Floats, linear: Floats, *, tolerance: float = 1e-9) -> Floats:
     """Minimise yᵀQy − 2 cᵀy over [0, 1]^L for every row c of ``linear``, (n, L).
 
     Coordinate descent solves the programs of all rows in the same few hundred vector operations,
     and the result of a row does not depend on the others.
     """
-    solution = np.full(linear.shape, 0.5) if start is None else start.copy()
+    solution = np.full(linear.shape, 0.5)
     rows = np.arange(len(linear))
     y = solution.copy()
     slope = _add_product(-linear, y, Q)  # half the gradient
-    for _ in range(max_sweeps):
+    for _ in range(_MOST_SWEEPS):
         moved = np.zeros(len(rows))
         for j, curvature in enumerate(np.diag(Q)):
             if curvature > 0:
@@ -238,7 +234,6 @@ def learn_metrics(risk: MarginRisk, margin_weights: Sequence[float]) -> Iterator
 
 
 def _minimise(bundle: _Bundle, risk: MarginRisk) -> None:
-    """Move the centre of the bundle to the minimum."""
     for _ in range(MAX_PLANES):
         value = bundle.objective(bundle.centre, bundle.risk)
         candidate, promised = bundle.step()

@@ -174,8 +174,7 @@ class FieldData:
     label_penalty: float
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """The numbers of labels, features and edges."""
+    def shape(self) -> tuple[int, int, int]:  # labels, features and edges
         return self.Y.shape[1], self.X.shape[1], len(self.edges)
 
     def unpack(self, parameters: Floats) -> tuple[Floats, Floats, Floats]:
@@ -213,7 +212,6 @@ class FieldObjective(ABC):
         return loss + penalty / 2, self._chain_rule(by_score, by_edge, W, v)
 
     def hessian_product(self, direction: Floats) -> Floats:
-        """Return the product of the Hessian with a direction."""
         W, b, v = self.data.unpack(direction)
         by_score, by_edge = self._along(np.asarray(self.data.X @ W.T) + b, v)
         return self._chain_rule(by_score, by_edge, W, v)
@@ -375,7 +373,6 @@ _STALE = 0.1
 # The products are small, and with several threads their last bits would depend on the number.
 @threadpool_limits.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]
 def minimise(objective: FieldObjective, start: Floats) -> Floats:
-    """Return the parameters at which the objective is smallest."""
     parameters = start
     value, gradient = objective.value_and_gradient(parameters)
     decrement = np.inf
@@ -515,8 +512,7 @@ AUTO_PAIRS_PER_LABEL = 4
 class PairwiseCRF(MultiLabelClassifier):
     """P(y|x) ∝ exp(Σ_j y_j (w_j·x + b_j) + Σ_{i<j} V_ij y_i y_j): labels coupled in pairs (MLCRF).
 
-    Couplings have no direction, and the labels need no order. The log-odds of a label given all
-    others are linear in the features and those labels. So the pseudo-likelihood
+    Couplings have no direction, and the labels need no order. The pseudo-likelihood
     Π_j P(y_j | x, other labels) is a set of logistic regressions with tied couplings: V_ij is the
     same in the regressions of i and of j. Newton's method finds the optimum of the
     pseudo-likelihood or, for few labels, of the exact likelihood. Both problems are convex.
@@ -540,8 +536,7 @@ class PairwiseCRF(MultiLabelClassifier):
         Maximum number of coupled pairs. A score test chooses the pairs of strongest dependence
         given the features. "auto" is unlimited up to 30 labels and 4 pairs per label beyond; None
         is unlimited.
-    inference : "auto" or strategy, default="auto"
-        How to search for the most probable label vector; see `labelweave.inference`.
+    inference : see `ClassifierChain`
     decision, n_jobs, random_state, verbose : see `MultiLabelClassifier`
 
     Attributes
@@ -550,8 +545,7 @@ class PairwiseCRF(MultiLabelClassifier):
         Weights, intercepts and symmetric couplings.
     edges_ : (L, L) bool array
         The pairs of labels that are coupled.
-    C_, label_penalty_ : float
-        The penalties used.
+    C_, label_penalty_ : see `ClassifierChain`
 
     Examples
     --------

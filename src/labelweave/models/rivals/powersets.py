@@ -44,7 +44,7 @@ class LabelPowerset(MultiLabelClassifier):
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        A classifier with ``predict_proba``, fitted to the label vectors as classes. By default
+        A classifier with ``predict_proba`` of the label vectors as classes; by default
         scikit-learn's multinomial logistic regression.
     C : float or "cv", default="cv"
         Inverse strength of the L2 penalty; "cv" takes the C with which independent logistic
@@ -165,9 +165,6 @@ def feature_penalty(
     return float(C)
 
 
-OUTPUTS = ("probability", "label")
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class RAkEL(MultiLabelClassifier):
     """Random k-labelsets (RAkEL; Tsoumakas and Vlahavas, 2007): small label powersets, averaged.
@@ -178,8 +175,8 @@ class RAkEL(MultiLabelClassifier):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier, optional
-        As in `LabelPowerset`.
+    estimator, C : see `LabelPowerset`
+        C="cv" is chosen once for all members.
     labelset_size : int, default=3
         Number of labels per member, k in the paper; all labels if there are fewer.
     n_labelsets : int, optional
@@ -193,8 +190,6 @@ class RAkEL(MultiLabelClassifier):
         The members' outputs for a label: its marginal probability, or a vote of 0 or 1, as in
         ``RAkEL.preset("published")``. To keep the shares of votes from being 0 or 1, one vote for
         and one against are added.
-    C : float or "cv", default="cv"
-        As in `LabelPowerset`; "cv" chooses it once for all members.
     decision : default="hamming"
         For independent labels it predicts the same labels as "subset".
     n_jobs, random_state, verbose : see `Estimator`
@@ -205,8 +200,7 @@ class RAkEL(MultiLabelClassifier):
         The labels of each member.
     estimators_ : list of LabelPowerset
         The members.
-    C_ : float
-        The penalty used; only without `estimator`.
+    C_ : see `LabelPowerset`
 
     Examples
     --------
@@ -235,7 +229,7 @@ class RAkEL(MultiLabelClassifier):
     )
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
-        check_choice(self.outputs, "outputs", OUTPUTS)
+        check_choice(self.outputs, "outputs", ("probability", "label"))
         self._votes = self.outputs == "label"
         seed, C = self._seed(), 1.0
         self.labelsets_ = self._draw_labelsets(np.random.default_rng(seed))
@@ -276,13 +270,10 @@ class RAkEL(MultiLabelClassifier):
             check_shape(labelset, (member.n_labels_,), "labelsets_")
 
     def _joint(self, X: Any, rows: RowOptions) -> JointDistribution:
-        return IndependentJoint(logit(self._averaged(X)), **rows)
-
-    def _averaged(self, X: Any) -> Floats:
-        """Return the mean output for each label of the members that have the label, (n, L)."""
         total = np.zeros((X.shape[0], self.n_labels_))
         count = np.zeros(self.n_labels_)
         for labelset, member in zip(self.labelsets_, self.estimators_, strict=True):
             total[:, labelset] += member.predict(X) if self._votes else member.predict_proba(X)
             count[labelset] += 1
-        return (total + 1) / (count + 2) if self._votes else total / count
+        mean = (total + 1) / (count + 2) if self._votes else total / count
+        return IndependentJoint(logit(mean), **rows)

@@ -21,8 +21,6 @@ from labelweave.joint.distribution import RowOptions
 from labelweave.logistic.two_layers import fit_cross_fitted, fit_on_estimates
 from labelweave.models.base import MultiLabelClassifier
 
-OUTPUTS = ("probability", "label")
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StackedBinaryRelevance(MultiLabelClassifier):
@@ -54,8 +52,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
     first_layer_, second_layer_ : LinearConditionals
         Weights and intercepts; ``second_layer_.coupling[j, k]`` is the coefficient of the first
         layer's prediction of label k in the log-odds of label j.
-    C_, label_penalty_ : float
-        The penalties used.
+    C_, label_penalty_ : see `ClassifierChain`
 
     Examples
     --------
@@ -76,7 +73,7 @@ class StackedBinaryRelevance(MultiLabelClassifier):
 
     def _fit(self, X: Any, labels: Labels, sample_weight: Floats | None) -> None:
         C, label_penalty = self._penalty("C"), self._penalty("label_penalty")
-        check_choice(self.outputs, "outputs", OUTPUTS)
+        check_choice(self.outputs, "outputs", ("probability", "label"))
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         kept, folds = deal_kept(self._checked_cv(), X, labels, weight, self._seed())
         if len(kept) < len(weight):
