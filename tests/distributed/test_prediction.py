@@ -294,7 +294,12 @@ def test_wrong_input():
         (model, rows[:, 0], ValueError, "X must be a matrix"),
         (model, rows[:, :3], ValueError, "X has 3 features, but BinaryRelevance is expecting 4"),
         (model, rows.rechunk((10, 2)), ValueError, r"in 2 chunks.*X.rechunk\(\{1: -1\}\)"),
-        (model, frames[NAMES[::-1]], ValueError, r"in this order.*X\[list\(model.feature_names"),
+        (
+            model,
+            frames[NAMES[::-1]],
+            ValueError,
+            r"in the same order.*X\[list\(model.feature_names",
+        ),
         (model, frames[NAMES[:3]], ValueError, "X has no column 'f3'"),
         (BinaryRelevance(), rows, NotFittedError, "not fitted"),
         (make_pipeline(BinaryRelevance()), rows, NotFittedError, "not fitted"),

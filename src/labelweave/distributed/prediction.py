@@ -71,15 +71,15 @@ def predict(model: Any, X: Any) -> Any:
 
     Notes
     -----
-    What the rules need, for n rows with L labels:
+    The rules need, for n rows with L labels:
 
     - "fixed" and tuned thresholds: no pass of their own;
     - "sample": one pass; counts of 8·L·samples·grid bytes a block;
-    - "lcard": two passes; the second one brings together the scores that share their first 20
-      bits with the threshold, and counts equal ones;
+    - "lcard": two passes; the second one collects the scores that share their first 20 bits with
+      the threshold, and counts equal ones;
     - "cmn", "expected_f" and "expected_auc": one pass, after which the workers together hold the
-        scores of all rows, 8·n·L bytes; one worker sorts the scores of a sixteenth of the labels at
-        a time. No smaller statistic is exact; dask spills to disk if memory is short.
+      scores of all rows, 8·n·L bytes; one worker sorts the scores of a sixteenth of the labels
+      at a time. No smaller statistic is exact; dask spills to disk if memory is short.
 
     Examples
     --------

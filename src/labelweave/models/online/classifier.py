@@ -281,9 +281,9 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
     ) -> Self:
         """Take over a posterior that was learned elsewhere, from a stream or in parts.
 
-        The `state` is not copied: learning goes on in it. If y is one-dimensional, `classes` has
-        the two classes that the only label stands for. The `seed` of the models that the decision
-        "sample" draws is by default drawn from `random_state`.
+        The `state` is not copied: further learning changes it. If y is one-dimensional, `classes`
+        holds the two classes that the only label stands for. The `seed` of the models that the
+        decision "sample" draws is by default drawn from `random_state`.
         """
         if state.model != self.probit_model():
             raise ValueError("state was learned with other settings than the model's parameters")

@@ -515,7 +515,7 @@ class PairwiseCRF(MultiLabelClassifier):
     Couplings have no direction, and the labels need no order. The pseudo-likelihood
     Π_j P(y_j | x, other labels) is a set of logistic regressions with tied couplings: V_ij is the
     same in the regressions of i and of j. Newton's method finds the optimum of the
-    pseudo-likelihood or, for few labels, of the exact likelihood; both problems are convex.
+    pseudo-likelihood or, for few labels, of the exact likelihood. Both problems are convex.
     ``PairwiseCRF.preset("published")`` couples all pairs by pseudo-likelihood, whatever the number
     of labels, with one penalty for all parameters.
 
