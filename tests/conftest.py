@@ -26,7 +26,7 @@ for pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 # No clock: how long an example takes depends on what else the machine does.
 settings.register_profile("whole", deadline=None, print_blob=True)
-settings.register_profile("fast", settings.get_profile("whole"), max_examples=40)
+settings.register_profile("fast", settings.get_profile("whole"), max_examples=20)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,6 +17,9 @@ from tests.conftest import PROJECT
 DOCS = PROJECT / "docs"
 #: Examples that need a cluster or a browser are only compiled.
 NOT_RUN = (DOCS / "cluster.md", DOCS / "explore.md")
+DESIGN = [f"docs/design/{page.name}" for page in sorted((DOCS / "design").glob("*.md"))]
+#: Pages name files from the project's folder, or from one of these.
+FOLDERS = [PROJECT, *(PROJECT / part for part in ("src", "src/labelweave", "native", "tests"))]
 PAGES = {str(page.relative_to(PROJECT)): page for page in pages()}
 
 
@@ -52,6 +55,22 @@ def test_every_kept_result_is_on_a_page():
 def test_links_lead_to_files(name):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[name].read_text("utf-8")):
         assert (PAGES[name].parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", [*DESIGN, "CONTRIBUTING.md", "tests/README.md"])
+def test_files_and_folders_that_are_named_exist(name):
+    text = re.sub(r"```.*?```", "", (PROJECT / name).read_text("utf-8"), flags=re.DOTALL)
+    paths = set(re.findall(r"`([\w.-]+/[\w./-]*|[\w-]+\.(?:py|cpp|hpp|txt))`", text))
+    # TOPIC stands for any name.
+    missing = {path for path in paths if "TOPIC" not in path and not _is_there(path)}
+    assert missing == set()
+
+
+def _is_there(path: str) -> bool:
+    if any((folder / path).exists() for folder in FOLDERS):
+        return True
+    # A table names the files of the folder in its first column.
+    return "/" not in path and any(any(folder.rglob(path)) for folder in FOLDERS[1:])
 
 
 def test_readme_is_short():

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["METRICS", "reliability_curve"]
 
 
-def check_labels(values: ArrayLike, argument: str) -> Indicators:
+def check_indicators(values: ArrayLike, argument: str) -> Indicators:
     """Return an (n, L) array of zeros and ones; ValueError unless the argument is one."""
     labels = np.asarray(values)
     if labels.ndim != 2:
@@ -64,7 +64,7 @@ def check_labels(values: ArrayLike, argument: str) -> Indicators:
 
 
 def _check_pair(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, Indicators]:
-    truth, prediction = check_labels(Y_true, "Y_true"), check_labels(Y_pred, "Y_pred")
+    truth, prediction = check_indicators(Y_true, "Y_true"), check_indicators(Y_pred, "Y_pred")
     if truth.shape != prediction.shape:
         raise ValueError(
             f"Y_true and Y_pred must have the same shape, got {truth.shape} and {prediction.shape}"
@@ -86,7 +86,7 @@ def _at_least_two(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, Ind
 
 def _check_scored(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Floats]:
     """Return labels and scores of the same shape; `Probabilities` are ranked by their log-odds."""
-    truth = check_labels(Y_true, "Y_true")
+    truth = check_indicators(Y_true, "Y_true")
     ranked = check_scores(scores) if isinstance(scores, Probabilities) else scores
     values = np.asarray(ranked, dtype=np.float64)
     if values.shape != truth.shape:
@@ -103,7 +103,7 @@ _CHECKS: dict[str, Callable[[Any, Any], tuple[Indicators, Any]]] = {
     "scores": _check_scored,
     # Probabilities themselves are judged, not log-odds.
     "probabilities": lambda truth, scores: _check_scored(truth, np.asarray(scores)),
-    "joint": lambda truth, joint: (check_labels(truth, "Y_true"), joint),
+    "joint": lambda truth, joint: (check_indicators(truth, "Y_true"), joint),
 }
 
 
@@ -445,7 +445,7 @@ def scores_by_label(
 
 def f1_by_threshold(scores: ArrayLike, Y_true: ArrayLike, grid: ArrayLike) -> Floats:
     """Return the F1 of each label at each threshold of the grid, (L, G); 0/0 counts as 1."""
-    truth = check_labels(Y_true, "Y_true")
+    truth = check_indicators(Y_true, "Y_true")
     # The true labelling takes the place of the sampled ones.
     counts = F1Statistics(truth.shape[1], samples=1, grid=np.asarray(grid, dtype=np.float64))
     counts.update(scores, truth[None])

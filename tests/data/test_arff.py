@@ -229,7 +229,7 @@ def test_what_is_written_is_read(tmp_path_factory, table, as_sparse, quote, newl
     assert set(data.feature_names) == set(columns) - set(labels)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 8))
 def test_dense_files_read_as_scipy_reads_them(tmp_path_factory, seed, n, D):
     values = np.random.default_rng(seed).standard_normal((n, D))

@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from labelweave import Dataset, load
-from labelweave._common.arrays import is_mapped
+from labelweave._common.matrices import is_mapped
 from labelweave.data import catalogue, list_datasets, write_mapped
 from labelweave.data import download as openml
 from labelweave.data.catalogue import find_entry

@@ -50,7 +50,7 @@ def test_what_comes_out_is_what_went_in(tmp_path, make):
         assert not part.flags.writeable
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(n=st.integers(0, 6), d=st.integers(0, 4), L=st.integers(0, 3), dense=st.booleans())
 def test_empty_and_tiny_sets(tmp_path_factory, n, d, L, dense):
     X = np.arange(n * d, dtype=float).reshape(n, d)

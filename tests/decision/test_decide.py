@@ -16,10 +16,11 @@ from labelweave.decision import (
     PartialAbstention,
     PrecisionAtK,
 )
-from labelweave.decision.decide import decide
+from labelweave.decision.decide import LOSS_NAMES, decide
 from labelweave.decision.utilities import Scenarios
 from labelweave.inference import Greedy
-from labelweave.joint import ChainJoint, IndependentJoint
+from labelweave.joint import ChainJoint, IndependentJoint, JointDistribution
+from labelweave.models.base import MultiLabelClassifier
 from tests.joint.cases import forms, label_counts, make, make_with_oracle, row_counts, seeds
 
 
@@ -91,9 +92,14 @@ def test_rules_for_test_sets_have_no_risk_of_rows(loss):
 
 def test_unknown_losses():
     joint, _ = make("chain", seed=1, n=2, L=3)
-    names = "'subset', 'hamming', 'f1', 'jaccard', 'ranking'"
+    names = ", ".join(map(repr, LOSS_NAMES))
     with pytest.raises(ValueError, match=f"loss must be {names} or"):
         joint.decide("f2")
+
+
+@pytest.mark.parametrize("decide", [JointDistribution.decide, MultiLabelClassifier.decide])
+def test_every_loss_is_named_where_one_decides(decide):
+    assert [name for name in LOSS_NAMES if f'"{name}"' not in decide.__doc__] == []
 
 
 # ---------------------------------------------------------------------- abstention

@@ -65,7 +65,7 @@ def test_expected_f1_by_enumeration(p):
         assert value == pytest.approx(enumerated(p, labels), abs=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6, unique=True))
 def test_no_labelling_at_all_has_a_higher_expectation(p):
     labels = ExpectedF().label(np.array(p)[:, None]).ravel()
@@ -103,7 +103,7 @@ def test_recall_counts_more_with_a_larger_beta():
         F1Statistics(1).expected_f1(beta=0.0)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6, unique=True))
 def test_expected_auc_by_enumeration(p):
     every = list(itertools.product((0, 1), repeat=len(p)))

@@ -86,7 +86,7 @@ def test_every_probabilistic_method_takes_every_decision():
     assert list(expanded) == ["br: subset", "br: FLoss(beta=2)", "prior"]
     assert expanded["br: FLoss(beta=2)"].decision == FLoss(beta=2)
     assert methods["br"].decision == BinaryRelevance().decision
-    inside = with_decisions({"p": make_pipeline(StandardScaler(), BinaryRelevance())}, ["f1"])
+    inside = with_decisions({"p": make_pipeline(StandardScaler(), BinaryRelevance())}, {"f1": "f1"})
     assert inside["p: f1"][-1].decision == "f1"
 
 
@@ -114,7 +114,7 @@ class Counting(BinaryRelevance):
 
 def test_a_comparison_of_decisions_fits_once_and_scores_as_if_it_had_not():
     Counting.fits = 0
-    methods = with_decisions({"br": Counting(C=1.0)}, DECISIONS)
+    methods = with_decisions({"br": Counting(C=1.0)}, {name: name for name in DECISIONS})
     together = compare(methods, X, Y, cv=3, n_jobs=1)
     assert Counting.fits == 3
     for name, estimator in methods.items():

@@ -50,7 +50,7 @@ def test_what_is_written_is_read_back(call):
     assert parse_specification(str(call)) == call
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(calls, max_size=4))
 def test_lists_are_split_at_the_outer_commas(several):
     assert split_specifications(", ".join(map(str, several))) == [str(call) for call in several]

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from labelweave.metrics import METRICS, scores_by_label
 
-laws = settings(max_examples=30)
+laws = settings(max_examples=15)
 SCORE_METRICS = [metric for metric in METRICS.values() if metric.needs_scores]
 OF_PROBABILITIES = ("calibration_error", "log_loss")
 RANKING_METRICS = [metric for metric in SCORE_METRICS if metric.name not in OF_PROBABILITIES]

@@ -85,12 +85,12 @@ class TestMonteCarlo:
         joint = random_chain(2, 30, 20, scale=0.5)
         whole = MonteCarlo(20)(joint)
         np.testing.assert_array_equal(MonteCarlo(20)(joint[7:9]).labels, whole.labels[7:9])
-        assert (MonteCarlo(20, seed=1)(joint).labels != whole.labels).any()
+        assert (MonteCarlo(20, random_state=1)(joint).labels != whole.labels).any()
 
-    @pytest.mark.parametrize("arguments", [{"samples": 0}, {"samples": 1.5}, {"seed": -1}])
+    @pytest.mark.parametrize("arguments", [{"samples": 0}, {"samples": 1.5}, {"random_state": -1}])
     def test_bad_arguments(self, arguments):
         with pytest.raises(ValueError, match=next(iter(arguments))):
-            MonteCarlo(**arguments)
+            MonteCarlo(**arguments)(random_chain(1, 1, 3))
 
 
 class TestMeanField:

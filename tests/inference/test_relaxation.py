@@ -73,7 +73,7 @@ def test_few_labels_are_proven_from_any_start(seed, n_labels, scale, evidence):
     np.testing.assert_array_equal(bound, log_joint)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 21),

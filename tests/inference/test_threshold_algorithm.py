@@ -56,7 +56,7 @@ def test_it_is_the_mode_of_mixtures_of_trees(seed, n, L, K, infinite):
     assert (mode.nodes <= K * 2**L).all()
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(seeds, st.integers(1, 3), st.integers(1, 5))
 def test_it_is_the_mode_of_mixtures_of_any_forms(seed, n, L):
     joint, rows = make_with_oracle("mixture", seed, n, L)

@@ -18,11 +18,6 @@ from tests.reference import field as field_reference
 from tests.reference import table as table_reference
 from tests.reference import tree as tree_reference
 
-FORMS = (
-    *("independent", "table", "chain", "tree", "forest", "general", "mixture", "field", "listed"),
-    *("tempered", "power"),
-)
-
 
 def chain_parameters(rng, n, L, scale=2.0, tree=False):
     order = rng.permutation(L)
@@ -154,16 +149,17 @@ def _powers_of(*makers):
 MAKERS = {
     "independent": _independent,
     "table": _table,
-    "listed": _listed,
     "chain": _chain,
     "tree": lambda rng, n, L, scale: _chain(rng, n, L, scale, tree=True),
     "forest": _forest,
-    "field": _field,
     "general": _general,
     "mixture": _mixture,
+    "field": _field,
+    "listed": _listed,
     "tempered": _powers_of(_chain, _general, _mixture),
     "power": _powers_of(_independent, _table, _listed, _forest, _field),
 }
+FORMS = tuple(MAKERS)
 
 
 def make(form, seed, n, L, scale=2.0):

@@ -108,7 +108,7 @@ def test_evidence_on_long_chains_agrees_with_bayes_rule():
 
 
 @given(forms, seeds)
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_powers_of_powers_multiply_and_one_changes_nothing(form, seed):
     joint, _ = make(form, seed, 2, 4)
     assert joint.tempered(1.0) is joint
@@ -117,7 +117,7 @@ def test_powers_of_powers_multiply_and_one_changes_nothing(form, seed):
 
 
 @given(forms, seeds)
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_the_order_of_vectors_stays(form, seed):
     joint, _ = make(form, seed, 3, 4)
     hot = joint.tempered(3.0)

@@ -251,7 +251,7 @@ def test_warm_start(form):
     np.testing.assert_allclose(elsewhere.objective, cold.objective, rtol=1e-11)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 40), d=st.integers(1, 12))
 def test_dense_equals_csr(seed, n, d):
     X, T = make_problem(n, d, 3, seed)

@@ -21,8 +21,8 @@ from labelweave.inference import Exhaustive
 from labelweave.joint import IndependentJoint, ListedJoint, MixtureJoint
 from labelweave.models import forest as distributional_forest
 from labelweave.models.forest import (
+    ForestRows,
     LeafMates,
-    TrainingRows,
     best_weight,
     choose_smoothing,
     leaves_of,
@@ -130,7 +130,7 @@ def test_the_smoothing_is_the_best_of_the_candidates():
     model = DistributionalForest(estimator=SMALL).fit(X, Y)
     rng = np.random.default_rng(1)
     shares = sp.csr_array(rng.dirichlet(np.full(len(VECTORS), 0.3), size=len(X)))
-    rows = TrainingRows(X, Y, VECTORS, PLACE, WEIGHT)
+    rows = ForestRows(X, Y, VECTORS, PLACE, WEIGHT)
     chosen = choose_smoothing(shares, rows, model.frequencies_, (1.0, 0.5), 1e-3)
 
     def likelihood(temperature, weight):

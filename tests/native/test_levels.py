@@ -9,7 +9,6 @@ import subprocess
 import sys
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,7 +34,7 @@ TOLERANCE = {
 @cache
 def results(level):
     """Return the results with one and with three threads."""
-    command = [sys.executable, Path(__file__).with_name("results.py"), "1", "3"]
+    command = [sys.executable, "-m", "tests.native.results", "1", "3"]
     environment = os.environ | {"LABELWEAVE_SIMD": level}
     text = subprocess.run(
         command, env=environment, cwd=PROJECT, capture_output=True, text=True, check=True

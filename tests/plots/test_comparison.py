@@ -97,7 +97,7 @@ def test_strips_without_a_test_have_their_means_alone():
 names = st.text("abcdef", min_size=1, max_size=20)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.dictionaries(names, st.floats(1, 6), min_size=2, max_size=6), st.floats(0, 6))
 def test_ranks_are_where_the_figures_are(ranks, difference):
     panel = Figure().subplots()

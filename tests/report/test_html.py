@@ -27,7 +27,7 @@ def test_any_document_is_a_well_formed_page_that_loads_nothing(document):
         assert_sound(document)
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(charts)
 def test_any_chart_is_drawn_on_a_well_formed_page_that_loads_nothing(chart):
     root = assert_sound(Document("Title", "", (Section("Charts", (chart, chart)),)))

@@ -58,7 +58,7 @@ def test_the_intercept_is_a_feature_that_is_always_one():
         np.testing.assert_allclose(model.intercept_[label], expected[-1], atol=1e-12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), C=st.floats(1e-3, 1e3))
 def test_a_row_is_right_after_it_was_learned_unless_C_forbids(seed, C):
     random = np.random.default_rng(seed)

@@ -97,7 +97,7 @@ def processes(n_jobs: int | None, **options: Any) -> Parallel:
 
 
 def _end_with(parent: int) -> None:
-    """End this process after its parent, because a killed parent cannot end its workers."""
+    """End this process once its parent has ended: a killed parent cannot end its workers."""
 
     def watch() -> None:
         while os.getppid() == parent:

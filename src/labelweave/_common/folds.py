@@ -119,7 +119,7 @@ def _shuffled_keys(X: Any, seed: int) -> Words:
         return scramble(row_keys(X).astype(np.uint64) + np.uint64(seed) * GOLDEN)
 
 
-def row_uniforms(X: Any, seed: int) -> Floats:
+def content_uniforms(X: Any, seed: int) -> Floats:
     """Return a number between 0 and 1 per row of X, uniform, by the row's content and the seed."""
     shuffled = _shuffled_keys(X, seed)
     uniform: Floats = ((shuffled >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
@@ -133,7 +133,7 @@ def number_rows(X: Any, weight: Floats, seed: int) -> Positions:
     sample of the first k numbers, a row of weight two is thus as probable as a row that occurs
     twice.
     """
-    distinct, member = np.unique(row_uniforms(X, seed), return_inverse=True)
+    distinct, member = np.unique(content_uniforms(X, seed), return_inverse=True)
     waiting = -np.log(distinct) / np.bincount(member, weights=weight)
     number = np.empty(len(distinct), dtype=np.intp)
     number[np.argsort(waiting, kind="stable")] = np.arange(len(distinct))

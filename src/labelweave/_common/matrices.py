@@ -21,7 +21,7 @@ from labelweave._core import native
 BLOCK_ENTRIES = 2**18
 
 
-def row_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
+def entry_blocks(X: Any) -> Iterator[tuple[slice, slice]]:
     """Yield slices of the rows of a CSR matrix, and of their entries in ``X.data``, in blocks."""
     first, n_rows = 0, X.shape[0]
     while first < n_rows:
@@ -44,7 +44,7 @@ def column_counts(X: Any) -> Counts:
 
 def column_sums(X: Any, weight: Floats) -> Floats:
     sums = np.zeros(X.shape[1])
-    for rows, entries in row_blocks(X):
+    for rows, entries in entry_blocks(X):
         lengths = np.diff(X.indptr[rows.start : rows.stop + 1])
         np.add.at(sums, X.indices[entries], X.data[entries] * np.repeat(weight[rows], lengths))
     return sums
@@ -69,7 +69,7 @@ def check_csr(X: Any) -> None:
 
 def rows_in_order(X: Any) -> bool:
     """Whether every row of a CSR matrix holds each column at most once, in ascending order."""
-    for rows, entries in row_blocks(X):
+    for rows, entries in entry_blocks(X):
         indices, starts = X.indices[entries], X.indptr[rows.start : rows.stop] - entries.start
         rises = np.ones(len(indices) + 1, dtype=np.bool_)
         rises[1:-1] = indices[1:] > indices[:-1]
@@ -184,7 +184,7 @@ def total_variance(X: Any, weight: Floats) -> float:
             squares = np.einsum("nd,nd,n->", X, X, weight)
         else:
             squares = 0.0
-            for rows, entries in row_blocks(X):
+            for rows, entries in entry_blocks(X):
                 sizes = np.diff(X.indptr[rows.start : rows.stop + 1])
                 squares += np.square(X.data[entries]) @ np.repeat(weight[rows], sizes)
         return float(squares / total - means @ means)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask, Positions
-from labelweave._common.matrices import row_blocks
+from labelweave._common.matrices import entry_blocks
 
 
 def data_digest(X: Any, Y: Any) -> str:
@@ -64,7 +64,7 @@ def row_keys(X: Any) -> Indices:
                 keys[first : first + _BLOCK] = words.sum(axis=1)
         else:
             keys = np.empty(X.shape[0], dtype=np.uint64)
-            for rows, entries in row_blocks(X):
+            for rows, entries in entry_blocks(X):
                 values, starts = X.data[entries], X.indptr[rows.start : rows.stop + 1]
                 terms = np.where(values != 0, _mixed(values, X.indices[entries]), np.uint64(0))
                 sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])

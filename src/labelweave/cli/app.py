@@ -63,17 +63,13 @@ class _Group(TyperGroup):
                 f"out of memory{f' ({error})' if str(error) else ''}: use fewer labels, features "
                 "or rows, or fewer --jobs if there are several"
             ) from error
+        except (typer.Exit, typer.Abort):
+            raise
         except Exception as error:
-            if _is_typers(error):
+            if hasattr(error, "format_message"):  # a usage error, which typer shows
                 raise
             name = type(error).__name__
             raise _failure(f"{name}: {error} (use --debug for a traceback)") from error
-
-
-def _is_typers(error: Exception) -> bool:
-    """Whether typer handles the error: its exits and usage errors."""
-    is_usage_error = hasattr(error, "format_message") and hasattr(error, "exit_code")
-    return isinstance(error, typer.Exit | typer.Abort) or is_usage_error
 
 
 def _can_start_threads() -> bool:

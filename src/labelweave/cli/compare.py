@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.inputs import (
-    announce_preprocessing,
-    chosen_metrics,
-    load_dataset,
-)
+from labelweave.cli.inputs import announce_preprocessing, chosen_metrics, load_dataset
 from labelweave.cli.options import (
     ClusterOption,
     DatasetArgument,

@@ -5,21 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from labelweave.cli.inputs import load_dataset
-from labelweave.cli.options import (
-    BadInputError,
-    ReadOptions,
-    ZeroBasedFlag,
-    argument,
-    reads,
-)
-
-if TYPE_CHECKING:
-    from labelweave.data import Dataset
+from labelweave.cli.options import BadInputError, ReadOptions, ZeroBasedFlag, argument, reads
 
 
 @reads("labels", "ignore", "max_memory", "max_features", "max_labels")
@@ -44,31 +35,29 @@ def convert(
     labelweave convert part-*.svm.gz --out news
     labelweave fit news --method br --model news.skops
     """  # noqa: D301
-    # None: the reader of whole files looks for a feature 0.
-    data = _convert(files, out, replace(read_options, zero_based=zero_based or None))
+    from labelweave.data import write_mapped
+    from labelweave.data.load import is_row_text
+
+    limits = read_options.limits()
+    most: Any = {"max_features": limits.features, "max_labels": limits.labels}
+    in_batches = all(is_row_text(file) for file in files)
+    if in_batches and read_options.labels is None and read_options.ignore is None:
+        with argument("FILES"):
+            data = write_mapped(files, out, zero_based=zero_based, **most)
+    elif len(files) > 1:
+        raise BadInputError(
+            "FILES: several files must be svmlight or XMC text, without --labels and --ignore"
+        )
+    else:
+        # None: the reader of whole files looks for a feature 0.
+        options = replace(read_options, zero_based=zero_based or None)
+        whole = load_dataset(files[0], options, name="FILES")
+        with argument("--out"):
+            data = write_mapped(whole, out, **most)
     typer.echo(
         f"{out}: {data.n_rows:,} rows, {data.n_features:,} features, {data.n_labels:,} labels",
         err=True,
     )
-
-
-def _convert(files: list[str], out: Path, options: ReadOptions) -> Dataset:
-    from labelweave.data import write_mapped
-    from labelweave.data.load import is_row_text
-
-    limits = options.limits()
-    most: Any = {"max_features": limits.features, "max_labels": limits.labels}
-    in_batches = [is_row_text(file) for file in files]
-    if all(in_batches) and options.labels is None and options.ignore is None:
-        with argument("FILES"):
-            return write_mapped(files, out, zero_based=bool(options.zero_based), **most)
-    if len(files) > 1:
-        raise BadInputError(
-            "FILES: several files must be svmlight or XMC text, without --labels and --ignore"
-        )
-    data = load_dataset(files[0], options, name="FILES")
-    with argument("--out"):
-        return write_mapped(data, out, **most)
 
 
 def datasets() -> None:

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labelweave.cli.inputs import (
-    announce_preprocessing,
-    load_dataset,
-    numbered_from,
-    report_guess,
-)
+from labelweave.cli.inputs import announce_preprocessing, load_dataset, numbered_from, report_guess
 from labelweave.cli.options import (
     BadInputError,
     ClusterOption,
@@ -81,7 +76,6 @@ def fit(
 
 
 def _show_choice(model: Any) -> None:
-    """Show the candidates of a selection, or the effect of a calibration."""
     from labelweave.models.best_joint import BestJoint
     from labelweave.models.calibration import CalibratedJointCV
 

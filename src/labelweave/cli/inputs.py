@@ -115,9 +115,7 @@ def read_features(model: Any, file: str, read_options: ReadOptions) -> Any:
     from labelweave.data.tables import read_table
 
     if not is_table(file):
-        data = load_dataset(file, _counted_as_in(model, read_options), name="FILE")
-        _check_numbers(model, data, file, "FILE", read_options)
-        return dataset_features(model, data, "FILE")
+        return _load_for(model, file, read_options, "FILE")[1]
 
     nominal, limits = nominal_columns_of(model), read_options.limits()
     with argument("FILE"):
@@ -156,9 +154,8 @@ def labelled_rows(model: Any, dataset: str, read_options: ReadOptions) -> tuple[
         labels=read_options.labels or known or None,
         nominal=nominal_columns_of(model) if by_name else None,
     )
-    data = load_dataset(dataset, _counted_as_in(model, read_options))
-    _check_numbers(model, data, dataset, "DATASET", read_options)
-    return data, dataset_features(model, data, "DATASET"), aligned_labels(model, data)
+    data, features = _load_for(model, dataset, read_options, "DATASET")
+    return data, features, aligned_labels(model, data)
 
 
 def numbered_from(data: Dataset) -> int | None:
@@ -174,69 +171,59 @@ def report_guess(data: Dataset, source: str, argument_name: str, read_options: R
     from labelweave.data.load import is_row_text
 
     if is_row_text(source) and numbered_from(data) == 1 and read_options.zero_based is None:
-        typer.echo(
-            f"{argument_name}: there is no feature 0: features are taken to start at 1 (use "
-            "--zero-based if they start at 0, --one-based to confirm)",
-            err=True,
+        _say(
+            argument_name,
+            "there is no feature 0: features are taken to start at 1 (use --zero-based if they "
+            "start at 0, --one-based to confirm)",
         )
 
 
-def _counted_as_in(model: Any, read_options: ReadOptions) -> ReadOptions:
-    """Return options that number features as in the rows of the fit."""
-    if read_options.zero_based is None and getattr(model, "first_feature_", None) == 0:
-        return replace(read_options, zero_based=True)
-    return read_options
-
-
-def _check_numbers(
-    model: Any, data: Dataset, source: str, argument_name: str, read_options: ReadOptions
-) -> None:
-    """Raise an error if the first feature's number differs from the one in the rows of the fit."""
-    ours, theirs = numbered_from(data), getattr(model, "first_feature_", None)
+def _load_for(
+    model: Any, source: str, read_options: ReadOptions, argument_name: str
+) -> tuple[Dataset, Any]:
+    """Load a data set, with the features numbered and ordered as in the rows of the fit."""
+    is_free, theirs = read_options.zero_based is None, getattr(model, "first_feature_", None)
+    counted = replace(read_options, zero_based=True) if is_free and theirs == 0 else read_options
+    data = load_dataset(source, counted, name=argument_name)
+    ours = numbered_from(data)
     if theirs is None:
         report_guess(data, source, argument_name, read_options)
-    elif ours not in (None, theirs) and read_options.zero_based is None:
+    elif ours not in (None, theirs) and is_free:
         based = "--one-based" if ours else "--zero-based"
         raise BadInputError(
             f"{argument_name}: features start at {ours}, but at {theirs} in the rows that MODEL "
             f"was fitted to; add {based} if the first feature is the same in both"
         )
+    return data, dataset_features(model, data, argument_name)
 
 
 def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
     """Reorder the features of a data set to match the model."""
     from labelweave.data.numbered_names import NumberedNames
 
-    X, names = data.X, data.feature_names
+    X: Any = data.X
+    names = data.feature_names
     if _is_sparse_text(data) and hasattr(model, "n_features_in_"):
         # The text lists nonzero values only, so the last features of the model may be missing.
-        X = _with_columns(X, model.n_features_in_)
-        _report_surplus(argument_name, data.n_features - model.n_features_in_)
-        names = NumberedNames("x", model.n_features_in_, numbered_from(data) or 0)
+        width = model.n_features_in_
+        X = X[:, :width].copy()
+        X.resize((data.n_rows, width))
+        surplus = data.n_features - width
+        if surplus > 0:
+            _say(argument_name, f"{surplus} features unknown to the model are ignored")
+        if surplus < 0:
+            _say(argument_name, f"the last {-surplus} features of the model do not occur")
+        names = NumberedNames("x", width, numbered_from(data) or 0)
     return aligned_features(model, X, names, argument_name)
 
 
-def _report_surplus(argument_name: str, surplus: int) -> None:
-    """Report a difference in the number of features, because indices may be counted differently."""
-    if surplus > 0:
-        text = f"{surplus} features unknown to the model are ignored"
-    elif surplus < 0:
-        text = f"the last {-surplus} features of the model do not occur"
-    else:
-        return
+def _say(argument_name: str, text: str) -> None:
     typer.echo(f"{argument_name}: {text}", err=True)
 
 
 def _is_sparse_text(data: Dataset) -> bool:
     """Whether features and labels are numbered instead of named, as in svmlight and XMC text."""
     return data.is_sparse and getattr(data.feature_names, "prefix", None) == "x"
-
-
-def _with_columns(X: Any, n_columns: int) -> Any:
-    """Drop the last columns of a sparse array, or append empty ones."""
-    resized = X[:, :n_columns].copy()
-    resized.resize((X.shape[0], n_columns))
-    return resized
 
 
 def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: str) -> Any:
@@ -254,18 +241,20 @@ def aligned_features(model: Any, X: Any, names: Sequence[str], argument_name: st
         return _as_fitted(model, X, argument_name).to_numpy() if is_frame else X
     missing = sorted(set(wanted).difference(names))
     if missing:
-        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise BadInputError(
             f"{argument_name}: {len(missing)} of the model's {len(wanted)} features are missing: "
-            f"{shown}"
+            f"{_first_few(missing)}"
         )
     dense = X.toarray() if hasattr(X, "toarray") else X
     frame = pd.DataFrame(dense, columns=list(names))[list(wanted)]
     return _as_fitted(model, frame, argument_name)
 
 
+def _first_few(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+
+
 def _as_fitted(model: Any, frame: pd.DataFrame, argument_name: str) -> pd.DataFrame:
-    """Convert columns to numbers or categories, as in the data that the model was fitted to."""
     import numpy as np
     import pandas as pd
 
@@ -309,8 +298,7 @@ def aligned_labels(model: Any, data: Dataset) -> Any:
     if _is_sparse_text(data) and len(unknown) < data.n_labels:
         # The text lists the positive labels only, so labels of the model may be missing.
         if unknown:
-            shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-            typer.echo(f"DATASET: labels unknown to the model are ignored: {shown}", err=True)
+            _say("DATASET", f"labels unknown to the model are ignored: {_first_few(unknown)}")
         truth = np.zeros((data.n_rows, len(names)), dtype=np.int64)
         known = [j for j, name in enumerate(data.label_names) if name in column]
         truth[:, [column[data.label_names[j]] for j in known]] = data.Y[:, known]

@@ -49,8 +49,7 @@ def ask(
         bool, typer.Option("--mean", help="Write the mean over all rows, one line per question.")
     ] = False,
     errors: Annotated[
-        bool,
-        typer.Option("--errors", help="Add a column of standard errors: 0 where exact."),
+        bool, typer.Option("--errors", help="Add a column of standard errors: 0 where exact.")
     ] = False,
     samples: Annotated[
         int | None,
@@ -248,7 +247,10 @@ def predict(
         write_table(_set_table(fitted, features, conformal), output)
         return
     if rule is not None:
-        write_table(_decided(fitted, features, rule, expected), output)
+        table, score = _decided(fitted, features, rule)
+        if expected and score is None:
+            raise BadInputError(f"--expected: {decision} decides for all rows together; omit it")
+        write_table(table.assign(expected_score=score) if expected else table, output)
         return
     from labelweave.models.predictions import predict_labels, predict_marginals
 
@@ -277,7 +279,7 @@ def _checked_decision(
         return make_decision(decision)
 
 
-def _decided(model: Any, features: Any, rule: Any, expected: bool) -> pd.DataFrame:
+def _decided(model: Any, features: Any, rule: Any) -> tuple[pd.DataFrame, Any]:
     from labelweave.models.predictions import predict_decided
 
     with argument("--decision"):
@@ -288,11 +290,7 @@ def _decided(model: Any, features: Any, rule: Any, expected: bool) -> pd.DataFra
     table = _table(model, labels)
     if (labels < 0).any():  # labels that stay open
         table = table.astype("Int64").mask(table < 0)
-    if not expected:
-        return table
-    if score is None:
-        raise BadInputError(f"--expected: {rule} decides for all rows together; omit it")
-    return table.assign(expected_score=score)
+    return table, score
 
 
 def _table(model: Any, values: Any) -> pd.DataFrame:

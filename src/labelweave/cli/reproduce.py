@@ -94,7 +94,6 @@ def reproduce(
 
 
 def _show(found: Reproduction, results: Path) -> None:
-    """Print verdicts and the place of the report; raise an error if tasks failed."""
     for line in found.left_out:
         typer.echo(f"warning: left out {line}", err=True)
     if not found.n_tasks:
@@ -117,7 +116,6 @@ def _make_folder(path: Path) -> None:
 
 
 def _show_verdicts(document: Document) -> None:
-    """Print one line per claim and the counts of the outcomes."""
     from labelweave.report.document import Verdicts
 
     counts: Counter[str] = Counter()

@@ -153,7 +153,6 @@ def stream(
 def _check_combination(
     files: list[str], passes: int, jobs: int | None, cluster: str | None, rounds: int | None
 ) -> None:
-    """Raise an error for files and options that exclude each other."""
     if cluster is None:
         if len(files) > 1 or rounds is not None:
             raise BadInputError(
@@ -184,7 +183,6 @@ def _online_model(method: str, seed: int) -> BayesianOnlineClassifier:
 
 @contextmanager
 def _exclusive(out: Path) -> Iterator[None]:
-    """Lock the model and its checkpoint against other processes."""
     from labelweave._common.files import LockedError, locked
 
     try:
@@ -296,7 +294,6 @@ def _learn(learner: StreamLearner, started: float) -> None:
 
 @contextmanager
 def _partition_errors(kept: str) -> Iterator[None]:
-    """Turn errors of a partitioned run into errors about options."""
     from labelweave._common.engine import LostWorkError
     from labelweave.distributed.cluster import ClusterLostError
     from labelweave.distributed.partitioned import OtherRunError
@@ -322,7 +319,6 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
 
 def _figures(learner: StreamLearner | PartitionedLearner, seconds: float) -> str:
-    """Return the rows, the speed and the quality of a learner as text."""
     rows = learner.n_rows - learner.n_resumed
     parts = [f"{learner.n_rows:,} rows", f"{rows / max(seconds, 1e-9):,.0f} rows/s"]
     quality = learner.quality

@@ -68,8 +68,6 @@ def parse_header(text: bytes, source: str) -> Header:
 
 
 class _Line:
-    """One line of the header, with a cursor."""
-
     def __init__(self, text: str, number: int, source: str) -> None:
         self.text, self.number, self.source = text, number, source
         self.at = 0

@@ -93,8 +93,6 @@ class _Columns:
 
 
 class _Row:
-    """One row, with a cursor."""
-
     def __init__(self, text: str, number: int, source: str, columns: _Columns) -> None:
         self.text, self.number, self.source, self.columns = text, number, source, columns
         self.at = 0

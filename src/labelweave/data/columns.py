@@ -62,10 +62,11 @@ def feature_column(column: pd.Series, name: str, source: str, nominal: bool = Fa
         since = pd.to_datetime(column, utc=True) - pd.Timestamp(0, tz="UTC")
         numbers = (since / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
     else:
-        if _is_categories_of_text(column):
+        is_nominal = column.dtype == "category"
+        if is_nominal and all(isinstance(level, str) for level in column.cat.categories):
             return column.rename(name)
         codes, levels = _levels(column, name, source)
-        known = None if nominal or column.dtype == "category" else parse_numbers(levels)
+        known = None if nominal or is_nominal else parse_numbers(levels)
         if known is None:
             text = np.array([*(_text(level) for level in levels), None], dtype=object)
             return pd.Series(pd.Categorical(text[codes]), index=column.index, name=name)
@@ -99,11 +100,6 @@ def label_column(column: pd.Series, name: str, source: str) -> Indicators:
             "drop such rows or this label first"
         )
     return np.array([*numbers, 0.0])[codes].astype(np.int64)
-
-
-def _is_categories_of_text(column: pd.Series) -> bool:
-    is_nominal = column.dtype == "category"
-    return is_nominal and all(isinstance(level, str) for level in column.cat.categories)
 
 
 def _holds_dates(column: pd.Series) -> bool:

@@ -70,7 +70,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         """Convert the fields to their documented types."""
-        X, Y = as_features(self.X), as_labels(self.Y)
+        X, Y = as_features(self.X), as_indicators(self.Y)
         if X.shape[0] != Y.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}: they must agree")
         given = self.feature_names
@@ -117,7 +117,8 @@ class Dataset:
     @property
     def nominal_features(self) -> tuple[str, ...]:
         """Names of the categorical features."""
-        return nominal_columns(cast(Any, self.X)) if self.is_mixed else ()
+        types = cast(Any, self.X).dtypes.items() if self.is_mixed else ()
+        return tuple(str(name) for name, dtype in types if dtype == "category")
 
     @property
     def cardinality(self) -> float:
@@ -171,10 +172,13 @@ class Dataset:
         dropped = {self.feature_names.index(name) for name in names}
         if not dropped:
             return self
-        if self.is_sparse and isinstance(self.feature_names, NumberedNames):
-            return replace(self, X=_without_values(cast(Any, self.X), dropped))
-        kept = np.setdiff1d(np.arange(self.n_features), list(dropped))
         X: Any = self.X
+        if self.is_sparse and isinstance(self.feature_names, NumberedNames):
+            X = X.copy()
+            X.data[np.isin(X.indices, list(dropped))] = 0.0
+            X.eliminate_zeros()
+            return replace(self, X=X)
+        kept = np.setdiff1d(np.arange(self.n_features), list(dropped))
         X = X.iloc[:, kept] if self.is_mixed else X[:, kept]
         left = tuple(self.feature_names[column] for column in kept)
         return Dataset(X, self.Y, left, self.label_names, self.name, self.train_rows)
@@ -230,10 +234,6 @@ def is_mixed(X: Any) -> bool:
     return hasattr(X, "iloc")
 
 
-def nominal_columns(X: pd.DataFrame) -> tuple[str, ...]:
-    return tuple(str(name) for name, dtype in X.dtypes.items() if dtype == "category")
-
-
 def as_features(X: Any, *, nominal: Collection[str] = (), source: str = "X") -> Features:
     """Return X as documented in `Dataset`, with the columns named in `nominal` as categories."""
     if is_mixed(X):
@@ -275,14 +275,13 @@ def check_finite(values: Floats) -> None:
 
 
 def _with_small_indices(csr: sparse.csr_array) -> sparse.csr_array:
-    """Return the matrix with 32-bit indices if its size permits."""
     if csr.indices.dtype == np.int32 or max(csr.nnz, *csr.shape) > np.iinfo(np.int32).max:
         return csr
     parts = (csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32))
     return sparse.csr_array(parts, shape=csr.shape)
 
 
-def as_labels(Y: Any) -> Indicators:
+def as_indicators(Y: Any) -> Indicators:
     """Return Y as documented in `Dataset`."""
     Y = np.asarray(cast(Any, Y).toarray() if sparse.issparse(Y) else Y)
     if Y.ndim != 2:
@@ -302,14 +301,6 @@ def _as_names(names: Sequence[str] | None, count: int, argument: str, prefix: st
     if len(names) != count:
         raise ValueError(f"{argument} must have {count} names, got {len(names)}")
     return names if isinstance(names, NumberedNames) else tuple(str(name) for name in names)
-
-
-def _without_values(X: Any, columns: Collection[int]) -> Any:
-    """Return a copy in which some columns are empty."""
-    X = X.copy()
-    X.data[np.isin(X.indices, list(columns))] = 0.0
-    X.eliminate_zeros()
-    return X
 
 
 def _as_rows(rows: Indices | None, n_rows: int) -> Indices | None:

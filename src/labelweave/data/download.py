@@ -33,7 +33,9 @@ def download(entry: CatalogueEntry) -> Dataset:
     """
     _require_answer()
     refused = []
-    for wanted in _candidates(entry):
+    # First by identifier; if that belongs to another data set, by name: OpenML has the multi-label
+    # form of data sets that also exist in other forms as version 4.
+    for wanted in ({"data_id": entry.openml_id}, {"name": entry.name, "version": 4}):
         try:
             bunch = _fetch(wanted)
         except ValueError as error:  # no such data set
@@ -69,12 +71,6 @@ def _require_answer() -> None:
         raise TimeoutError(f"no answer from {_SERVER} within {_PATIENCE:g} seconds")
     if failures:
         raise failures[0]
-
-
-def _candidates(entry: CatalogueEntry) -> list[dict[str, Any]]:
-    # First by identifier; if that belongs to another data set, by name: OpenML has the multi-label
-    # form of data sets that also exist in other forms as version 4.
-    return [{"data_id": entry.openml_id}, {"name": entry.name, "version": 4}]
 
 
 def _fetch(wanted: dict[str, Any]) -> Any:

@@ -26,7 +26,7 @@ from scipy import sparse
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.files import remove, replacing
-from labelweave._common.matrices import canonical_csr, check_csr, row_blocks, rows_in_order
+from labelweave._common.matrices import canonical_csr, check_csr, entry_blocks, rows_in_order
 from labelweave.data.dataset import Dataset, check_finite
 from labelweave.data.files import FilePath, Limits, dataset_name, display_path, format_size
 from labelweave.data.numbered_names import NumberedNames
@@ -180,7 +180,7 @@ def _open(
     if not path.is_file():
         raise ValueError(f"{source}: this file of the data set is missing")
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = npy.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(f"{source}: damaged: {error}") from error
     if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
@@ -254,7 +254,7 @@ def write_mapped(
     name : str, optional
         Name of the data set; by default the name of the source.
     max_features, max_labels : int, default=2^24, 2^17
-        Largest numbers of features and labels that a short text may declare.
+        As in `load`.
 
     Returns
     -------
@@ -322,7 +322,7 @@ def _write_dataset(data: Dataset, open_array: _Open) -> Header:
     X: Any = data.X
     if data.is_sparse:
         rows = _CsrRows(open_array)
-        for block, entries in row_blocks(X):
+        for block, entries in entry_blocks(X):
             rows.add(
                 X.data[entries], X.indices[entries], np.diff(X.indptr[block.start : block.stop + 1])
             )
@@ -354,8 +354,6 @@ def _rows_at_a_time(n_columns: int) -> int:
 
 
 class _CsrRows:
-    """The parts of a CSR matrix, to which rows are appended."""
-
     def __init__(self, open_array: _Open) -> None:
         self.n_entries = 0
         self._data, self._indices = open_array("data", np.float64), open_array("indices", np.int32)
@@ -370,10 +368,7 @@ class _CsrRows:
 
 
 def _write_text(
-    files: list[FilePath],
-    read: Callable[[FilePath], RowStream],
-    folder: Path,
-    open_array: _Open,
+    files: list[FilePath], read: Callable[[FilePath], RowStream], folder: Path, open_array: _Open
 ) -> Header:
     if not files:
         raise ValueError("there is no file to read")

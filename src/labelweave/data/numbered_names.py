@@ -25,8 +25,8 @@ class NumberedNames(Sequence[str]):
     def __getitem__(self, index: slice) -> tuple[str, ...]: ...
     def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
         if isinstance(index, slice):
-            return tuple(self._name(number) for number in self._numbers[index])
-        return self._name(self._numbers[index])
+            return tuple(f"{self.prefix}{number}" for number in self._numbers[index])
+        return f"{self.prefix}{self._numbers[index]}"
 
     def __contains__(self, name: object) -> bool:
         return self._number(name) in self._numbers
@@ -48,9 +48,6 @@ class NumberedNames(Sequence[str]):
     def __repr__(self) -> str:
         few = ", ".join(map(repr, self[:2]))
         return f"({few}, …, {self[-1]!r})" if len(self) > 3 else repr(tuple(self))
-
-    def _name(self, number: int) -> str:
-        return f"{self.prefix}{number}"
 
     def _number(self, name: object) -> int:
         """Return the number in a name, or -1 if the name does not have this form."""

@@ -196,7 +196,7 @@ def nominal_columns_of(model: Any) -> list[str]:
     preprocessor = preprocessor_of(model)
     return [
         str(column)
-        for kind, _, columns in (preprocessor.transformers if preprocessor else ())
+        for kind, _, columns in (() if preprocessor is None else preprocessor.transformers)
         if kind != _NUMERIC
         for column in columns
     ]

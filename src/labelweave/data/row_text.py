@@ -13,7 +13,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,7 +191,10 @@ class RowStream:
         self._n_features = limits.features
         try:
             self.header = _header(self.source.peek())
-            self._check_header(limits)
+            if self.header:
+                n_bytes, name = self.source.n_bytes(), f"{self.source.name}:1"
+                limits.check_count(self.header[1], "features", n_bytes, name)
+                limits.check_count(self.header[2], "labels", n_bytes, name)
         except ValueError:
             self.source.close()
             raise
@@ -207,12 +210,6 @@ class RowStream:
         self._n_labels = _MOST_COLUMNS if n_labels is None else n_labels
         if self.header:
             _, self._n_features, self._n_labels = self.header
-
-    def _check_header(self, limits: Limits) -> None:
-        if self.header:
-            n_bytes, name = self.source.n_bytes(), f"{self.source.name}:1"
-            limits.check_count(self.header[1], "features", n_bytes, name)
-            limits.check_count(self.header[2], "labels", n_bytes, name)
 
     def __enter__(self) -> Self:
         return self
@@ -283,10 +280,6 @@ def _header(line: bytes) -> tuple[int, int, int] | None:
     return (rows, features, labels) if max(features, labels) <= _MOST_COLUMNS else None
 
 
-# scikit-learn reads labels as floats, which represent all integers up to this one.
-_MOST_LABELS = 2**53
-
-
 def read_svmlight(
     path: FilePath,
     n_labels: int | None = None,
@@ -295,43 +288,26 @@ def read_svmlight(
     limits: Limits | None = None,
 ) -> Dataset:
     r"""Read a multi-label svmlight (libsvm) file with lines ``label,label feature:value …``."""
-    from sklearn.datasets import load_svmlight_file
-
     limits, source = limits or Limits(), display_path(path)
     text = read_text(path, limits)
-    try:
-        X, label_sets = load_svmlight_file(io.BytesIO(text), multilabel=True, zero_based=True)
-    except (ValueError, OverflowError, IndexError) as error:
-        raise ValueError(f"{source}: not a multi-label svmlight file: {error}") from error
-    present = sorted({label for labels in label_sets for label in labels})
-    if any(label < 0 or not float(label).is_integer() for label in present):
-        raise ValueError(f"{source}: labels must be non-negative integers")
-    if present and present[-1] >= _MOST_LABELS:
-        raise ValueError(
-            f"{source}: found label {present[-1]:.0f}: labels must be below 2^53; renumber them"
-        )
-    start = _first_feature(X, zero_based, source)
-    n_features = max(1, X.shape[1] - start)
+    most_labels = _MOST_COLUMNS if n_labels is None else n_labels
+    data, columns, row_starts, labels, label_starts, *_ = native.parse_labelled_lines(
+        text, 1, source, _MOST_COLUMNS, most_labels, 0, True, False
+    )
+    start = _first_feature(columns, zero_based, source)
+    n, n_features = len(row_starts) - 1, max(1, int(columns.max(initial=-1)) + 1 - start)
     limits.check_count(n_features, "features", len(text), source)
-    X = sparse.csr_array((X.data, X.indices - start, X.indptr), shape=(X.shape[0], n_features))
-    known = [int(label) for label in present] if n_labels is None else list(range(n_labels))
-    if present and present[-1] > (known[-1] if known else -1):
-        raise ValueError(
-            f"{source}: found label {present[-1]:g}, but n_labels={n_labels} allows 0 to "
-            f"{len(known) - 1}"
-        )
-    limits.check_matrix(len(label_sets), len(known), "rows × labels", source)
-    column = {label: j for j, label in enumerate(known)}
-    Y = np.zeros((len(label_sets), len(known)), dtype=np.int64)
-    for row, labels in enumerate(label_sets):
-        Y[row, [column[int(label)] for label in labels]] = 1
+    known = np.unique(labels) if n_labels is None else np.arange(n_labels)
+    limits.check_matrix(n, len(known), "rows × labels", source)
+    Y = np.zeros((n, len(known)), dtype=np.int64)
+    Y[np.repeat(np.arange(n), np.diff(label_starts)), np.searchsorted(known, labels)] = 1
+    X = sparse.csr_array((data, columns - start, row_starts), shape=(n, n_features))
     names = NumberedNames("x", n_features, start)
-    return Dataset(X, Y, names, tuple(map(str, known)), dataset_name(path))
+    return Dataset(X, Y, names, tuple(str(label) for label in known), dataset_name(path))
 
 
-def _first_feature(X: Any, zero_based: bool | None, source: str) -> int:
-    """Return the number of the first feature, 0 or 1."""
-    has_zero = bool((X.indices == 0).any())
+def _first_feature(columns: NDArray[np.int32], zero_based: bool | None, source: str) -> int:
+    has_zero = bool((columns == 0).any())
     if zero_based is False and has_zero:
         raise ValueError(
             f"{source}: found feature 0, but features start at 1 (zero_based=False, --one-based): "

@@ -169,11 +169,7 @@ def _random_mixture(rng: np.random.Generator, n_components: int, *tree: Any) -> 
 
 
 def _linear_chain(
-    rng: np.random.Generator,
-    n_features: int,
-    signal: float,
-    effects: Floats,
-    order: Indices,
+    rng: np.random.Generator, n_features: int, signal: float, effects: Floats, order: Indices
 ) -> _LinearChain:
     n_labels = len(order)
     weights = rng.normal(scale=signal / np.sqrt(n_features), size=(n_labels, n_features))

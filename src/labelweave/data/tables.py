@@ -92,7 +92,7 @@ def _csv_table(
     text, source = read_text(path, limits), display_path(path)
     separator = "\t" if uncompressed_name(path).lower().endswith(".tsv") else ","
     names = _column_names(text, separator, header, source)
-    n_lines = _count_lines(text)
+    n_lines = text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
     if n_lines * len(names) > len(text):  # values missing at the end of rows take no space in it
         limits.check_matrix(n_lines, len(names), "lines × columns", source)
     troubles = (
@@ -119,11 +119,6 @@ def _csv_table(
         _check_lengths(text, separator, len(names), source)
         raise ValueError(f"{source}: {str(error).strip()}") from error
     return table
-
-
-def _count_lines(text: bytes) -> int:
-    r"""Return the number of line ends, which are \n, \r or \r\n."""
-    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 def _rows(text: bytes, separator: str) -> Any:

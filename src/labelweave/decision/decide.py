@@ -84,14 +84,14 @@ class Decided:
 
 def decide(joint: JointDistribution, loss: str | Decision) -> Decided:
     """Return the labels of least expected loss, and that loss."""
+    names = ", ".join(map(repr, LOSS_NAMES))
     if isinstance(loss, str) and loss not in DECISION_NAMES:
-        names = ", ".join(map(repr, LOSS_NAMES))
         raise ValueError(f"loss must be {names} or a loss such as FLoss(beta=2); got {loss!r}")
     decision = resolve_decision(loss)
     if not hasattr(decision, "risk"):
         raise ValueError(
             f"loss {loss!r} has no expected value for a single row: use one that decides row by "
-            "row, such as 'subset', 'hamming', 'f1' or 'jaccard'"
+            f"row, such as {names}"
         )
     checked: Loss = decision  # type: ignore[assignment]
     if type(checked) is FLoss:  # a subclass may decide, or weigh, in its own way

@@ -36,7 +36,7 @@ from labelweave.decision.losses import Decision
 from labelweave.evaluation.results import Comparison, DataSummary, FoldResult
 from labelweave.evaluation.tasks import SharedFit, content_key, fit_key, keeping, run_tasks
 from labelweave.inference import Auto, BestFirst, Exhaustive
-from labelweave.metrics import DEFAULT_METRICS, Metric, check_labels, resolve_metrics
+from labelweave.metrics import DEFAULT_METRICS, Metric, check_indicators, resolve_metrics
 from labelweave.models.methods import Scale, check_classifier, deciding, with_preprocessing
 from labelweave.models.predictions import score_model
 from labelweave.versions import code_version, environment, library_versions
@@ -129,7 +129,7 @@ def compare(
         check_classifier(estimator, method)
     measures = tuple(resolve_metrics(metrics).values())
     check_consistent_length(X, Y)
-    truth = check_labels(Y, "Y")
+    truth = check_indicators(Y, "Y")
     X = X.tocsr() if hasattr(X, "tocsr") else X
     splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else cv
     parts = list(splitter.split(X, truth))

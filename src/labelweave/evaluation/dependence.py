@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import minimum_spanning_tree
 
 from labelweave._common.arrays import Floats, Indices
 from labelweave._common.checks import check_whole_number
@@ -20,7 +21,8 @@ from labelweave.joint import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.pairs import log_odds_ratios, log_ratio, pair_cells
 from labelweave.joint.pairs import mutual_information as pairs_information
-from labelweave.metrics import check_labels
+from labelweave.joint.tree import parents_of_forest
+from labelweave.metrics import check_indicators
 from labelweave.models.structure import Structure
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def conditional_matrix(Y: ArrayLike) -> Floats:
     array([[1. , 0.5],
            [1. , 1. ]])
     """
-    labels = check_labels(Y, "Y").astype(np.float64)
+    labels = check_indicators(Y, "Y").astype(np.float64)
     return _given_rows(labels.T @ labels)
 
 
@@ -77,7 +79,7 @@ def mutual_information(Y: ArrayLike) -> Floats:
     array([[0.693, 0.693],
            [0.693, 0.693]])
     """
-    labels = check_labels(Y, "Y").astype(np.float64)
+    labels = check_indicators(Y, "Y").astype(np.float64)
     return pairs_information(labels.T @ labels, len(labels))
 
 
@@ -128,7 +130,7 @@ def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structur
     └─ wet  +8.79  (gain 53.3)
     sun
     """
-    labels = check_labels(Y, "Y")
+    labels = check_indicators(Y, "Y")
     n, n_labels = labels.shape
     if label_names is not None and len(label_names) != n_labels:
         raise ValueError(f"label_names must name {n_labels} labels; it has {len(label_names)}")
@@ -137,10 +139,10 @@ def chow_liu(Y: ArrayLike, label_names: Sequence[str] | None = None) -> Structur
     # Half a row is added to every cell (Haldane), so the ratios are finite.
     log_odds = log_odds_ratios(counts, n, prior=0.5)
     names = None if label_names is None else tuple(map(str, label_names))
-    return strongest_forest(gain, log_odds, names)
+    return forest_of_gains(gain, log_odds, names)
 
 
-def strongest_forest(
+def forest_of_gains(
     gain: Floats, log_odds: Floats, label_names: tuple[str, ...] | None = None
 ) -> Structure:
     """Return the forest of largest total gain; every tree has its best connected label as root."""
@@ -158,15 +160,7 @@ def _spanning_forest(weight: Floats) -> Indices:
     """Return the parents in the forest of largest total weight; zero means no edge."""
     edges = minimum_spanning_tree(-weight).toarray() < 0
     linked = edges | edges.T
-    degree = linked.sum(axis=0)
-    parents = np.full(len(weight), -1, dtype=np.int64)
-    _, part = connected_components(linked, directed=False)
-    for number in range(part.max() + 1):
-        inside = np.flatnonzero(part == number)
-        root = inside[np.argmax(degree[inside])]
-        order, before = breadth_first_order(linked, root, directed=False)
-        parents[order[1:]] = before[order[1:]]
-    return parents
+    return parents_of_forest(csr_array(linked), linked.sum(axis=0))
 
 
 # Rounding errors of the mutual information of independent labels.
@@ -269,7 +263,7 @@ class LabelDependence:
         In the `Structure`, ``gains`` are mutual information in nats, ``couplings`` log-odds ratios.
         """
         information = np.where(self.mutual_information > _NOTHING, self.mutual_information, 0.0)
-        forest = strongest_forest(information, self.log_odds_ratio, self.label_names)
+        forest = forest_of_gains(information, self.log_odds_ratio, self.label_names)
         if max_edges is None or len(forest.edges) <= check_whole_number(max_edges, "max_edges"):
             return forest
         child = np.argsort(-forest.gains, kind="stable")[:max_edges]
@@ -277,4 +271,4 @@ class LabelDependence:
         parent = forest.parents[child]
         kept[parent, child] = kept[child, parent] = forest.gains[child]
         # The roots are chosen again, because trees with fewer edges may have others.
-        return strongest_forest(kept, self.log_odds_ratio, self.label_names)
+        return forest_of_gains(kept, self.log_odds_ratio, self.label_names)

@@ -162,7 +162,6 @@ class Session:
             return StandardScaler(with_mean=False).fit(X)
 
     def _spaced(self, count: int) -> list[int]:
-        """Return at most `count` rows, evenly spaced among all."""
         rows: Indices = np.unique(np.linspace(0, self.n_rows - 1, count).astype(np.int64))
         return [int(row) for row in rows]
 

@@ -33,11 +33,7 @@ def why(session: Session, row: int, label: int, fixed: Evidence) -> dict[str, An
     Unknown labels have their values in the most probable label vector.
     """
     explanation = explain_label(
-        session.model,
-        session.features_of([row]),
-        label,
-        fixed,
-        feature_names=session.feature_names,
+        session.model, session.features_of([row]), label, fixed, feature_names=session.feature_names
     )
     log_odds = float(explanation.log_ratio[0])
     table = explanation.to_frame(max_terms=_MOST_PARTS)

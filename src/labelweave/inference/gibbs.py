@@ -36,10 +36,12 @@ from labelweave.joint.quantities import (
     QUANTITIES,
     Quantity,
     bernoulli_log_prob,
+    error_at_least,
     mean_from_draws,
     probability_from_draws,
     shape,
 )
+from labelweave.joint.results import TIE
 
 
 def mean_of_walks(
@@ -48,8 +50,7 @@ def mean_of_walks(
     """Return the mean over ``samples`` (n, k, L), walks of equal length, and its standard error.
 
     Each walk is cut into stretches of about √length states; the spread of their means gives the
-    error. For a probability it is at least one over the number of states: an event that was never
-    visited may still have about that probability.
+    error. For a probability it is at least one over the number of states.
     """
     k = samples.shape[1]
     length = k // walks
@@ -67,7 +68,7 @@ def mean_of_walks(
     error = np.sqrt(spread)
     if quantity == "entropy":
         return value, np.hypot(error, joint.log_prob_error())
-    return value, np.maximum(error, 1 / k)
+    return value, error_at_least(1 / k, error)
 
 
 def _mean(joint: JointDistribution, samples: Labels, quantity: Quantity) -> Floats:
@@ -77,8 +78,6 @@ def _mean(joint: JointDistribution, samples: Labels, quantity: Quantity) -> Floa
     return probability_from_draws(quantity, samples, weight)[0]
 
 
-# As in native/chain/gibbs.hpp: a higher log-probability by less than this may be rounding.
-TIE = 1e-9
 # An impossible factor counts as this log-probability, so that a state can be left in which several
 # factors are impossible: fewer of them are better, whatever the possible ones.
 IMPOSSIBLE = -1e8

@@ -15,9 +15,7 @@ from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode
 from labelweave.joint.capabilities import greedy_mode, trees_of
 from labelweave.joint.enumeration import row_blocks
-
-# A higher log-probability by less than this may be rounding.
-TIE = 1e-9
+from labelweave.joint.results import TIE
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ class MonteCarlo(Inference):
     ----------
     samples : int, default=100
         Draws for each row.
-    seed : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Random numbers belong to (seed, row id, draw, label).
 
     Examples
@@ -139,19 +137,18 @@ class MonteCarlo(Inference):
     """
 
     samples: int = 100
-    seed: int = 0
+    random_state: RandomState = 0
 
     def __post_init__(self) -> None:
         check_whole_number(self.samples, "samples")
-        check_whole_number(self.seed, "seed", 0)
 
     def _search(self, joint: JointDistribution) -> Mode:
         """Return the best vectors drawn, with the upper bound of greedy inference."""
-        greedy = greedy_mode(joint)
+        seed, greedy = resolve_seed(self.random_state), greedy_mode(joint)
         labels, log_prob = np.empty_like(greedy.labels), np.empty_like(greedy.log_prob)
         for block in row_blocks(joint.n_rows, 2 * self.samples * joint.n_labels):
             part = joint[block]
-            draws = part.weighted_sample(self.samples, self.seed)[0]
+            draws = part.weighted_sample(self.samples, seed)[0]
             scores = part.log_prob(draws)
             best = scores.argmax(axis=1)[:, None]
             labels[block] = np.take_along_axis(draws, best[:, :, None], axis=1)[:, 0]

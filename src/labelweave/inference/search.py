@@ -222,7 +222,7 @@ class Exhaustive(Inference):
     max_labels: int = 20
     prune: bool = True
 
-    def check_labels(self, n_labels: int) -> None:
+    def check_n_labels(self, n_labels: int) -> None:
         """Refuse distributions of more labels than ``max_labels`` before one is made."""
         if n_labels > self.max_labels:
             raise ValueError(

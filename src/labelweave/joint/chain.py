@@ -26,10 +26,11 @@ from labelweave.joint.conditionals import LogOdds, Populations, population_sizes
 from labelweave.joint.distribution import JointDistribution, RowOptions
 from labelweave.joint.enumeration import MAX_ENUMERATED, Enumeration, patterns, row_blocks
 from labelweave.joint.function_chain import FunctionConditionals
-from labelweave.joint.linear_chain import LinearConditionals
+from labelweave.joint.linear_chain import LinearScores
 from labelweave.joint.quantities import (
     Estimate,
     Quantity,
+    error_at_least,
     full_log_odds,
     log_mean,
     mean_from_draws,
@@ -41,7 +42,7 @@ from labelweave.joint.quantities import (
 from labelweave.joint.results import Mode, Ranked, certified
 
 # P(label | earlier labels) of each label of every row, in the ``order`` of the labels.
-Conditionals: TypeAlias = LinearConditionals | FunctionConditionals
+Conditionals: TypeAlias = LinearScores | FunctionConditionals
 
 # Weighted vectors that stand for the ancestors of the evidence when these are too many for a table.
 POOL_SIZE = 1024
@@ -99,7 +100,7 @@ class ChainJoint(JointDistribution):
         order: npt.ArrayLike | None = None,
         **rows: Unpack[RowOptions],
     ) -> None:
-        conditionals = LinearConditionals(scores, coupling, order, rows.get("n_threads", 1))
+        conditionals = LinearScores(scores, coupling, order, rows.get("n_threads", 1))
         self._hold(conditionals, *conditionals.scores.shape, **rows)
 
     @classmethod
@@ -196,7 +197,7 @@ class ChainJoint(JointDistribution):
         P(y)^e is that chain times the product of the conditionals' normalisers, which depend on the
         labels only a little.
         """
-        chain = self[:]
+        chain = self._copy()
         chain.conditionals = self.conditionals.scaled(exponent)
         chain._normaliser = chain._log_evidence(self._known)
         return chain
@@ -207,11 +208,11 @@ class ChainJoint(JointDistribution):
         prior = self._normaliser
         merged = np.where(known >= 0, known, self._known)
         contradiction = ((self._known >= 0) & (merged != self._known)).any(axis=1)
-        joint = self._log_evidence(merged)
-        value = np.where(contradiction, -np.inf, joint.value - prior.value)
-        error = np.hypot(joint.standard_error, prior.standard_error)
-        log_prob = Estimate(value, error, joint.exact & prior.exact)
-        posterior = self[:]
+        both = self._log_evidence(merged)  # of the evidence so far and of the new one
+        value = np.where(contradiction, -np.inf, both.value - prior.value)
+        error = np.hypot(both.standard_error, prior.standard_error)
+        log_prob = Estimate(value, error, both.exact & prior.exact)
+        posterior = self._copy()
         posterior._known = merged
         normaliser = np.where(np.isfinite(value), value, 0.0) + prior.value
         posterior._normaliser = Estimate(normaliser, error, log_prob.exact)
@@ -340,7 +341,7 @@ class ChainJoint(JointDistribution):
         vectors = quantity != "marginals" or len(free) > 0
         sizes = population_sizes(k)
         found = self._populations(self._known, order, sizes, seed, vectors=vectors)
-        # An event that no drawn prefix stands for may have about the probability of one of them.
+        # This is what one drawn prefix stands for.
         least = found.quantum.mean(axis=1) / found.quantum.shape[1]
         if quantity == "marginals":
             values = self._population_marginals(found, free)
@@ -359,12 +360,11 @@ class ChainJoint(JointDistribution):
             value, error = (_padded(part, self.n_labels + 1) for part in (value, error))
         if quantity == "entropy":
             return value, np.hypot(error, self.log_prob_error())
-        least = least.reshape((-1,) + (1,) * (value.ndim - 1))
         value = np.minimum(value, 1.0)
         if quantity == "marginals":
             # A conditional probability is never 0 for want of draws: its spread is that of a label.
-            least = least * np.sqrt(value * (1 - value))
-        return value, np.maximum(error, least)
+            least = least[:, None] * np.sqrt(value * (1 - value))
+        return value, error_at_least(least, error)
 
     def _population_marginals(self, found: Populations, free: Indices) -> Floats:
         """Marginals (n, r, L) of each population; ``free`` are unknown ancestors of the evidence.
@@ -420,9 +420,9 @@ class ChainJoint(JointDistribution):
         log_mass = np.where(normaliser.exact, normaliser.value, 0.0)
         floor = limits.least_log_prob + normaliser.value
         labels = None if start is None else start.labels
-        joint = self.conditionals.search(self._known, limits, floor, log_mass, labels)
-        log_prob = joint.log_prob - normaliser.value
-        found = Mode(joint.labels, log_prob, joint.upper_bound - normaliser.value, joint.nodes)
+        best = self.conditionals.search(self._known, limits, floor, log_mass, labels)
+        log_prob = best.log_prob - normaliser.value
+        found = Mode(best.labels, log_prob, best.upper_bound - normaliser.value, best.nodes)
         if limits.budget == 0:
             return certified(found.labels, log_prob, found.upper_bound, normaliser.exact)
         return start.or_better(found) if limits.relaxed and start is not None else found

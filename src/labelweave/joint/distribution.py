@@ -482,6 +482,10 @@ class JointDistribution(ABC):
         part.row_ids = self.row_ids[index]
         return part
 
+    def _copy(self) -> Self:
+        """Return all rows, with arrays of their own, for a form that differs in some of these."""
+        return self[:]
+
     @abstractmethod
     def _log_prob(self, vectors: Labels) -> Floats:
         """Return the log-probabilities (n, k) of checked (n, k, L) label vectors."""

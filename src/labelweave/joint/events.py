@@ -42,6 +42,7 @@ from labelweave.joint.enumeration import MAX_ENUMERATED, row_blocks, tables
 from labelweave.joint.quantities import (
     DEFAULT_SAMPLES,
     Estimate,
+    error_at_least,
     mean_from_draws,
     normalised_weights,
 )
@@ -570,7 +571,7 @@ def _from_draws(
         counted = np.where(given.holds(labels), log_weight, -np.inf)
         weight = normalised_weights(counted)
         mean, deviation = mean_from_draws(event.holds(labels).astype(np.float64), weight)
-        deviation = np.maximum(deviation, (weight**2).sum(axis=1))
+        deviation = error_at_least((weight**2).sum(axis=1), deviation)
         none = np.isneginf(counted).all(axis=1)
         value[block] = np.where(none, np.nan, np.minimum(mean, 1.0))
         error[block] = np.where(none, np.nan, deviation)

@@ -15,11 +15,7 @@ from typing import ClassVar, Literal, Self, TypeAlias, Unpack
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import (
-    breadth_first_order,
-    connected_components,
-    minimum_spanning_tree,
-)
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.special import expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
@@ -37,11 +33,11 @@ from labelweave.joint.enumeration import (
     patterns,
     row_blocks,
 )
-from labelweave.joint.field_search import TIE, Frontier, Relaxation, branch_and_bound, climb, relax
+from labelweave.joint.field_search import Frontier, Relaxation, branch_and_bound, climb, relax
 from labelweave.joint.linear_chain import check_coupling, check_log_odds, coupling_sums
 from labelweave.joint.quantities import Estimate, Quantity, log_mean, normalised_weights, resample
-from labelweave.joint.results import Mode, Ranked, Rows, assembled, certified
-from labelweave.joint.tree import MixtureOfTrees, TreeJoint, children_first
+from labelweave.joint.results import TIE, Mode, Ranked, Rows, assembled, certified
+from labelweave.joint.tree import MixtureOfTrees, TreeJoint, children_first, parents_of_forest
 
 # How the rows of a pattern of known labels are dealt with.
 RowKind: TypeAlias = Literal["forest", "table", "draws"]
@@ -116,7 +112,7 @@ class FieldJoint(JointDistribution):
 
     def power(self, exponent: float) -> Self:
         """Return the field with scores and couplings times ``exponent``."""
-        joint = self[:]
+        joint = self._copy()
         joint.scores, joint.coupling = exponent * self.scores, exponent * self.coupling
         joint._normaliser = None
         return joint
@@ -292,7 +288,7 @@ class FieldJoint(JointDistribution):
 
         A known label moves into the scores of the labels coupled to it.
         """
-        posterior = self[:]
+        posterior = self._copy()
         fresh = (known >= 0) & (self._known < 0)
         scores = self.scores.copy()
         for label in range(self.n_labels):
@@ -425,13 +421,8 @@ def is_forest(coupling: Floats) -> bool:
 def strongest_forest(coupling: Floats) -> Indices:
     """Parents of the spanning forest with the largest sum of absolute couplings; -1 for a root."""
     # The lightest tree of negative weights is the heaviest; zero means no edge, as it should.
-    tree = minimum_spanning_tree(csr_array(-np.abs(np.triu(coupling, 1))))
-    parents = np.full(len(coupling), -1, dtype=np.int64)
-    component = connected_components(tree, directed=False)[1]
-    for root in np.unique(component, return_index=True)[1]:
-        reached, before = breadth_first_order(tree, root, directed=False)
-        parents[reached[1:]] = before[reached[1:]]
-    return parents
+    forest = minimum_spanning_tree(csr_array(-np.abs(np.triu(coupling, 1))))
+    return parents_of_forest(forest, np.zeros(len(coupling), dtype=np.int64))
 
 
 def edges_of(parents: Indices) -> Floats:

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
+from labelweave.joint.results import TIE
 
 # Passes over all couplings that choose their splits; later passes hardly lower the bound.
 PASSES = 12
-# A bound above a vector's value by less than this may be rounding.
-TIE = 1e-9
 
 
 def climb(scores: Floats, coupling: Floats, known: Labels, start: Labels) -> Labels:

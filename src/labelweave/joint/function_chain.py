@@ -24,7 +24,7 @@ from labelweave.joint.capabilities import Limits
 from labelweave.joint.conditionals import LogOdds, Populations, check_order, grid_log_odds
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.quantities import bernoulli_log_prob, row_uniforms
-from labelweave.joint.results import Mode, Ranked, Rows, assembled
+from labelweave.joint.results import ROUNDING, Mode, Ranked, Rows, assembled
 
 # Prefixes up to which all rows are searched together: many may wait by then.
 _TOGETHER = 1000
@@ -289,8 +289,6 @@ def beam_search(log_odds: LogOdds, order: Indices, known: Labels, k: int, width:
 
 # Prefixes of one row that are extended together: a call costs much more than a prefix in vain.
 BATCH = 16
-# Sums in another order differ by this much, relatively.
-ROUNDING = 1e-12
 
 
 class Prefix(NamedTuple):

@@ -71,7 +71,7 @@ class IndependentJoint(JointDistribution):
         return (uniforms < expit(self.scores)[:, None, :]).astype(np.int8)
 
     def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
-        posterior = self[:]
+        posterior = self._copy()
         certain = np.where(known == 1, np.inf, -np.inf)
         posterior.scores = np.where(known >= 0, certain, self.scores)
         given = np.where(known >= 0, bernoulli_log_prob(known, self.scores), 0.0)
@@ -125,7 +125,7 @@ class IndependentJoint(JointDistribution):
 
     def power(self, exponent: float) -> IndependentJoint:
         """Return independent labels with log-odds times ``exponent``."""
-        joint = self[:]
+        joint = self._copy()
         joint.scores = exponent * self.scores
         return joint
 

@@ -62,7 +62,7 @@ def coupling_sums(labels: Labels, coupling: Floats, n_threads: int) -> Floats:
     return sums.reshape(labels.shape)
 
 
-class LinearConditionals:
+class LinearScores:
     """Conditionals with log-odds ``scores`` (n, L) and what earlier labels add, ``coupling``."""
 
     def __init__(

@@ -145,7 +145,7 @@ class ListedJoint(JointDistribution):
     def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
         restricted = self._restricted(known)
         log_prob = np.asarray(logsumexp(restricted, axis=1))
-        posterior = self[:]
+        posterior = self._copy()
         possible = np.isfinite(log_prob)[:, None]
         normaliser = np.where(possible, log_prob[:, None], 0.0)
         posterior.log_weights = np.where(possible, restricted - normaliser, self.log_weights)
@@ -204,7 +204,7 @@ class ListedJoint(JointDistribution):
 
     def power(self, exponent: float) -> ListedJoint:
         """Return the same list with powers of its probabilities, normalised."""
-        joint = self[:]
+        joint = self._copy()
         weights = exponent * self.log_weights
         joint.log_weights = weights - log_sums(weights)
         return joint

@@ -23,15 +23,13 @@ from labelweave._common.arrays import Floats, Indices, Labels, Mask
 from labelweave.joint.distribution import JointDistribution
 from labelweave.joint.enumeration import row_blocks
 from labelweave.joint.listed import ListedJoint
-from labelweave.joint.results import Ranked, Rows, assembled
+from labelweave.joint.results import ROUNDING, Ranked, Rows, assembled
 
 if TYPE_CHECKING:
     from labelweave.joint.mixture import MixtureJoint
 
 # The first lists of components that are not trees, and how much longer each next one is.
 FIRST_LENGTH, GROWTH = 16, 4
-# Bounds and log-probabilities are the same sums in another order: what differs by less is equal.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)

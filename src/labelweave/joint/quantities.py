@@ -100,21 +100,31 @@ def moment(
     return np.ascontiguousarray(by_size.transpose(0, 2, 1))
 
 
+def error_at_least(least: Floats | float, error: Floats) -> Floats:
+    """Return the standard errors (n, ...) of probabilities, none below ``least``: (n,) or as many.
+
+    It is the probability that one draw stands for, such as one over their effective number: an
+    event that was never drawn may still have about that probability.
+    """
+    floor = np.asarray(least)
+    wide = floor.reshape(floor.shape + (1,) * (error.ndim - floor.ndim))
+    return np.asarray(np.maximum(error, wide))
+
+
 def probability_from_draws(
     quantity: Quantity, labels: Labels, weight: Floats
 ) -> tuple[Floats, Floats]:
     """Weighted mean of a 0/1 statistic and its standard error.
 
     The error of a self-normalised mean μ is √Σ w²(f − μ)²; for f in {0, 1} the square expands to
-    Σ w²f (1 − 2μ) + μ² Σ w². It is never stated below one over the effective number of draws:
-    an event that was never drawn may still have about that probability.
+    Σ w²f (1 − 2μ) + μ² Σ w². It is at least one over the effective number of draws.
     """
     # Weights that sum to one may do so only up to rounding.
     mean = np.minimum(moment(quantity, labels, weight), 1.0)
     squared_weight = (weight**2).sum(axis=1).reshape((-1,) + (1,) * (mean.ndim - 1))
     variance = moment(quantity, labels, weight**2) * (1 - 2 * mean) + mean**2 * squared_weight
-    error = np.maximum(np.sqrt(np.maximum(variance, 0.0)), squared_weight)
-    return mean, error
+    error = np.sqrt(np.maximum(variance, 0.0))
+    return mean, error_at_least((weight**2).sum(axis=1), error)
 
 
 def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -124,7 +134,7 @@ def expectation_from_draws(values: Floats, weight: Floats) -> tuple[Floats, Floa
     """
     mean = np.einsum("nk,nkl->nl", weight, values)
     variance = np.einsum("nk,nkl->nl", weight**2, (values - mean[:, None, :]) ** 2)
-    error = np.maximum(np.sqrt(variance), (weight**2).sum(axis=1)[:, None])
+    error = error_at_least((weight**2).sum(axis=1), np.sqrt(variance))
     return np.minimum(mean, 1.0), error
 
 

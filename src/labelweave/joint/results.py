@@ -16,6 +16,13 @@ from labelweave._common.wording import counted, left_out, positive_labels
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+# A gain, or a bound above a value, of less than this in log-probability may be rounding. The walks
+# in native/chain/gibbs.hpp count ties alike.
+TIE = 1e-9
+# Sums of the same numbers in another order differ by this much, relatively: less is equal. Lists
+# and best-first searches compare such sums only, hence they can be stricter than `TIE`.
+ROUNDING = 1e-12
+
 # Notebooks show this many modes, or the lists of half as many rows, and this many labels by name.
 _SHOWN_MODES, _SHOWN_LABELS = 10, 12
 

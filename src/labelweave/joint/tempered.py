@@ -192,7 +192,7 @@ class TemperedJoint(JointDistribution):
 
         What is not exact about P(e) cancels: the posterior is divided by the same number.
         """
-        posterior = self[:]
+        posterior = self._copy()
         posterior.base, of_base = self.base._clamp(known)
         posterior._normaliser = None
         possible = np.isfinite(of_base.value)

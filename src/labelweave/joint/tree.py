@@ -15,6 +15,8 @@ from typing import ClassVar, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import log_expit
 
 from labelweave._common.arrays import Floats, Indices, Labels, Mask
@@ -38,13 +40,33 @@ def check_parents(parents: npt.ArrayLike, n_labels: int) -> Indices:
             f"parents must be between 0 and {n_labels - 1}, or -1 for a root; got {values}"
         )
     result = np.ascontiguousarray(values, dtype=np.int64)
-    cyclic = np.setdiff1d(np.arange(n_labels), parents_first(result))
+    cyclic = without_root(result)
     if len(cyclic):
         raise ValueError(
             f"parents must not form a cycle: label {cyclic[0]} is among its own ancestors or below "
             "a label that is; give one label of each cycle the parent -1"
         )
     return result
+
+
+def without_root(parents: Indices) -> Indices:
+    """Return the labels on a cycle of parents, or below one."""
+    return np.setdiff1d(np.arange(len(parents)), parents_first(parents))
+
+
+def parents_of_forest(edges: csr_array, preference: Indices) -> Indices:
+    """Return the parents along the ``edges`` of a forest, -1 for a root.
+
+    The root of each tree is its first label of the highest ``preference``.
+    """
+    parents = np.full(len(preference), -1, dtype=np.int64)
+    n_trees, tree_of = connected_components(edges, directed=False)
+    for tree in range(n_trees):
+        inside = np.flatnonzero(tree_of == tree)
+        root = inside[np.argmax(preference[inside])]
+        reached, before = breadth_first_order(edges, root, directed=False)
+        parents[reached[1:]] = before[reached[1:]]
+    return parents
 
 
 def parents_first(parents: Indices) -> Indices:
@@ -258,7 +280,7 @@ class TreeJoint(JointDistribution):
         A child whose own children are summed out multiplies P(parent = v) by Σ_y P(y|v)^e m(y).
         """
         below = np.zeros((2, self.n_rows, self.n_labels))  # log m of the values 0 and 1
-        joint = self[:]
+        joint = self._copy()
         joint.logits = exponent * self.logits
         for label in children_first(self.parents):
             joint.logits[:, label] += (below[1] - below[0])[:, label, None]
@@ -280,6 +302,6 @@ class TreeJoint(JointDistribution):
     def _clamp(self, known: Labels) -> tuple[Self, Estimate]:
         logits, log_prob = np.empty_like(self.logits), np.empty(self.n_rows)
         self._kernel(native.tree_condition, known, logits, log_prob)
-        posterior = self[:]
+        posterior = self._copy()
         posterior.logits = logits
         return posterior, Estimate.of_exact(log_prob)

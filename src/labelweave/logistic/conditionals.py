@@ -91,6 +91,17 @@ class LinearConditionals:
     C: float
     label_penalty: float
 
+    @classmethod
+    def of(
+        cls, solutions: Solutions, chosen: PenaltyChoice, problems: Any = slice(None)
+    ) -> LinearConditionals:
+        """Return the conditionals of L problems; there is no coupling without extra columns."""
+        coef, coupling = solutions.coef[problems], solutions.extra_coef[problems]
+        if not coupling.shape[1]:
+            coupling = np.zeros((len(coef), len(coef)))
+        intercept = solutions.intercept[problems]
+        return cls(coef, intercept, coupling, chosen.C, chosen.label_penalty)
+
     def scores(self, X: Any, given: Floats | None = None, *, n_threads: int = 1) -> Floats:
         """Return the log-odds of each label given the labels in `given` (zeros if None), (n, L).
 
@@ -166,18 +177,9 @@ def fit_structures(
     with stage("fitting conditionals"):
         solutions = solve_problems(problems, tol=FINAL_TOLERANCE, n_threads=n_threads)
     warn_unless_converged(solutions)
-    coupling = solutions.extra_coef
-    if problems.extras is None:
-        coupling = np.zeros((problems.n_problems, n_labels))
     return [
-        LinearConditionals(
-            solutions.coef[part],
-            solutions.intercept[part],
-            coupling[part],
-            chosen.C,
-            chosen.label_penalty,
-        )
-        for part in (slice(m * n_labels, (m + 1) * n_labels) for m in range(n_structures))
+        LinearConditionals.of(solutions, chosen, slice(m * n_labels, (m + 1) * n_labels))
+        for m in range(n_structures)
     ]
 
 

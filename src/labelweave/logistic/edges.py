@@ -224,33 +224,26 @@ def as_splits(
     Y: ArrayLike,
     C: ArrayLike,
     label_penalty: ArrayLike,
-    held_out: ArrayLike,
+    held_out: Mask,
     sample_weight: ArrayLike | None,
 ) -> list[Split]:
-    """Check the arguments of `edge_weights` and split the rows of positive weight."""
+    """Split the rows of positive weight."""
     features, labels = as_features(X), as_labels(Y)
     n, n_labels = labels.shape
-    if features.ndim != 2 or features.shape[0] != n:
-        raise ValueError(f"X must have {n} rows, like Y; its shape is {features.shape}")
     weight = as_weights(sample_weight)
     total = np.ones(n) if weight is None else weight
-    if total.shape != (n,) or not np.all(np.isfinite(total)) or np.any(total < 0):
-        raise ValueError(f"sample_weight must hold {n} finite, non-negative numbers")
-    outside = np.atleast_2d(np.asarray(held_out))
-    if outside.dtype != bool or outside.ndim != 2 or outside.shape[1] != n or not len(outside):
-        raise ValueError(
-            f"held_out must be boolean, of shape ({n},) or (splits, {n}); "
-            f"got {outside.dtype} of shape {np.shape(held_out)}"
-        )
-    C = _per_label(C, n_labels, "C", positive=True)
-    label_penalty = _per_label(label_penalty, n_labels, "label_penalty", positive=False)
+    own_C, own_penalty = (
+        np.ascontiguousarray(np.broadcast_to(np.asarray(given, dtype=np.float64), (n_labels,)))
+        for given in (C, label_penalty)
+    )
 
     def rows(chosen: Mask) -> Rows:
         kept = chosen & (total > 0)
         return Rows(features[kept], np.ascontiguousarray(labels[kept].T), total[kept])
 
     return [
-        Split(*_with_common_features(rows(~held), rows(held)), C, label_penalty) for held in outside
+        Split(*_with_common_features(rows(~held), rows(held)), own_C, own_penalty)
+        for held in np.atleast_2d(held_out)
     ]
 
 
@@ -260,16 +253,6 @@ def _with_common_features(inside: Rows, outside: Rows) -> tuple[Rows, Rows]:
     if X is inside.X:
         return inside, outside
     return inside._replace(X=X), outside._replace(X=canonical_csr(outside.X[:, used]))
-
-
-def _per_label(value: ArrayLike, n_labels: int, name: str, *, positive: bool) -> Floats:
-    given = np.asarray(value, dtype=np.float64)
-    if given.shape not in ((), (n_labels,)):
-        raise ValueError(f"{name} must be a number or one number per label ({n_labels})")
-    if not np.all(np.isfinite(given)) or np.any(given < 0) or (positive and np.any(given == 0)):
-        kind = "positive" if positive else "non-negative"
-        raise ValueError(f"{name} must be finite and {kind}; got {value!r}")
-    return np.ascontiguousarray(np.broadcast_to(given, (n_labels,)))
 
 
 # With `screen="auto"`, all parents are fitted for up to `_MANY_LABELS` labels, and `_AUTO_SCREEN`
@@ -299,17 +282,23 @@ def edge_weights(
     *,
     C: ArrayLike,
     label_penalty: ArrayLike,
-    held_out: ArrayLike,
+    held_out: Mask,
     sample_weight: ArrayLike | None = None,
-    candidates: ArrayLike | None = None,
+    candidates: Mask | None = None,
     screen: int | str | None = None,
     tolerance: float = EDGE_TOLERANCE,
     n_threads: int = 1,
 ) -> EdgeWeights:
-    """Fit P(y_i | x, y_j) for all pairs of labels and weigh them on held-out rows."""
+    """Fit P(y_i | x, y_j) for all pairs of labels and weigh them on held-out rows.
+
+    `held_out` is of shape (n,) or (splits, n); C and `label_penalty` may be given for each label;
+    ``candidates[j, i]`` says whether j may be the parent of i.
+    """
     splits = as_splits(X, Y, C, label_penalty, held_out, sample_weight)
     n_labels = splits[0].n_labels
-    allowed = _allowed(candidates, n_labels)
+    allowed = ~np.eye(n_labels, dtype=np.bool_)
+    if candidates is not None:
+        allowed &= candidates
     for split in steps("labels without a parent", splits):
         split.fit_alone(n_threads)
     kept = _screen(screen, n_labels)
@@ -332,20 +321,6 @@ def edge_weights(
         alone=np.sum([alone for _, alone, _ in weighed], axis=0),
         fitted=allowed,
     )
-
-
-def _allowed(candidates: ArrayLike | None, n_labels: int) -> Mask:
-    others = ~np.eye(n_labels, dtype=bool)
-    if candidates is None:
-        return others
-    given = np.asarray(candidates)
-    if given.dtype != bool or given.shape != others.shape:
-        raise ValueError(
-            f"candidates must be boolean of shape ({n_labels}, {n_labels}): candidates[j, i] says "
-            f"whether j may be the parent of i; got {given.dtype} of shape {given.shape}"
-        )
-    allowed: Mask = others & given
-    return allowed
 
 
 def _screen(screen: int | str | None, n_labels: int) -> int:

@@ -140,7 +140,6 @@ class LogisticProblems:
             yield from ((1.0 - share, share) for share in self.shares.T)
 
     def _weight_of_positives(self, weight: Floats | None) -> Floats:
-        """Return the weight of the positive rows of every target."""
         columns: list[Any] = [self.targets]
         if self.shares is not None:
             columns.append(self.shares)

@@ -52,13 +52,7 @@ def fit_on_estimates(
     )
     solutions = _solve_second(problems, estimates, chosen, start, n_threads)
     warn_unless_converged(solutions)
-    return LinearConditionals(
-        solutions.coef,
-        solutions.intercept,
-        solutions.extra_coef,
-        chosen.C,
-        chosen.label_penalty,
-    )
+    return LinearConditionals.of(solutions, chosen)
 
 
 def _solve_second(
@@ -117,13 +111,7 @@ def fit_cross_fitted(
     chosen = choose_penalties(problems, C=C, label_penalty=1.0, seed=seed, n_threads=n_threads)
     solutions = _fit_folds(problems, folds, chosen.C, n_threads)
     *parts, whole = np.split(np.arange((len(folds) + 1) * n_labels), len(folds) + 1)
-    conditionals = LinearConditionals(
-        solutions.coef[whole],
-        solutions.intercept[whole],
-        np.zeros((n_labels, n_labels)),
-        chosen.C,
-        chosen.label_penalty,
-    )
+    conditionals = LinearConditionals.of(solutions, chosen, whole)
     scores = conditionals.scores(problems.X, n_threads=n_threads)
     for rows, part in zip(held_out, parts, strict=True):
         coef, intercept = solutions.coef[part], solutions.intercept[part]

@@ -520,9 +520,9 @@ class MultiLabelClassifier(Estimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_labels = getattr(self._inference(), "check_labels", None)
-        if resolve_decision(self.decision) == SubsetLoss() and check_labels is not None:
-            check_labels(self.n_labels_)
+        check_n_labels = getattr(self._inference(), "check_n_labels", None)
+        if resolve_decision(self.decision) == SubsetLoss() and check_n_labels is not None:
+            check_n_labels(self.n_labels_)
 
     def _decide(self) -> Decision:
         """Return the decision, informed about the training rows."""

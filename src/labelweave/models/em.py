@@ -29,7 +29,7 @@ from scipy.special import logsumexp
 
 from labelweave._common.arrays import Floats, Mask
 from labelweave._common.checks import check_choice, check_number, check_whole_number
-from labelweave._common.folds import row_uniforms
+from labelweave._common.folds import content_uniforms
 from labelweave._common.matrices import linear_scores
 from labelweave._common.presets import Preset, Presets, published
 from labelweave._common.progress import steps
@@ -274,7 +274,7 @@ class EM:
     @cached_property
     def uniforms(self) -> Floats:
         """Numbers between 0 and 1 by which the rows of a structure are sampled, (n,)."""
-        return row_uniforms(self.rows.X, self.rows.seed + _SAMPLE_SEED)
+        return content_uniforms(self.rows.X, self.rows.seed + _SAMPLE_SEED)
 
     @property
     def equal(self) -> bool:

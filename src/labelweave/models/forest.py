@@ -159,7 +159,7 @@ class Smoothing:
 
 def choose_smoothing(
     shares: Shares,
-    rows: TrainingRows,
+    rows: ForestRows,
     frequencies: Floats,
     temperatures: Sequence[float],
     least_weight: float,
@@ -218,7 +218,7 @@ def _mixed(log_listed: Floats, log_smooth: Floats, weight: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class TrainingRows:
+class ForestRows:
     """Training rows. Their labels, (n, L), are ``vectors[place]`` of distinct vectors, (V, L)."""
 
     X: Any
@@ -228,13 +228,13 @@ class TrainingRows:
     weight: Floats
 
     @classmethod
-    def of(cls, X: Any, labels: Labels, sample_weight: Floats | None) -> TrainingRows:
+    def of(cls, X: Any, labels: Labels, sample_weight: Floats | None) -> ForestRows:
         """Find the distinct label vectors."""
         vectors, place = np.unique(labels, axis=0, return_inverse=True)
         weight = np.ones(len(labels)) if sample_weight is None else sample_weight
         return cls(X, labels, vectors, place.ravel().astype(np.int64), weight)
 
-    def taken(self, at: Positions | Indices) -> TrainingRows:
+    def taken(self, at: Positions | Indices) -> ForestRows:
         """Return some of the rows, with the same list of vectors."""
         return replace(
             self,
@@ -325,12 +325,12 @@ class ProjectedExtraTrees(ClassifierMixin, BaseEstimator):
         )
         self.classes_ = getattr(self.forest_, "classes_", [np.array([0, 1])] * labels.shape[-1])
         if isinstance(self.forest_, ExtraTreesRegressor):
-            self._read_leaves(TrainingRows.of(X, labels, sample_weight))
+            self._read_leaves(ForestRows.of(X, labels, sample_weight))
         elif self.oob_score:
             self.oob_decision_function_ = self.forest_.oob_decision_function_
         return self
 
-    def _read_leaves(self, rows: TrainingRows) -> None:
+    def _read_leaves(self, rows: ForestRows) -> None:
         leaves = leaves_of(self.forest_, rows.X)
         self.vectors_ = rows.vectors
         self.leaf_mates_ = LeafMates.of(leaves, rows.place, rows.weight, len(rows.vectors))
@@ -458,7 +458,7 @@ class DistributionalForest(MultiLabelClassifier):
         if sample_weight is not None:
             order = order[sample_weight[order] > 0]
         weight = None if sample_weight is None else sample_weight[order]
-        rows = TrainingRows.of(X[order], labels[order], weight)
+        rows = ForestRows.of(X[order], labels[order], weight)
         total = float(rows.weight.sum())
         self.vectors_ = rows.vectors
         self.frequencies_ = (rows.weight @ rows.labels + 1) / (total + 2)
@@ -505,7 +505,7 @@ class DistributionalForest(MultiLabelClassifier):
             return TEMPERATURES
         return (check_number(self.temperature, "temperature", above=0, otherwise="'cv'"),)
 
-    def _grown(self, rows: TrainingRows) -> Any:
+    def _grown(self, rows: ForestRows) -> Any:
         target = self._target(rows)
         # Equal weights mean nothing to a forest, but its bootstrap samples would be others.
         weight = rows.weight if np.ptp(rows.weight) > 0 else None
@@ -523,7 +523,7 @@ class DistributionalForest(MultiLabelClassifier):
             forest.set_params(n_jobs=self.n_jobs)
         return forest.fit(rows.X, target, **fit_arguments(forest, weight))
 
-    def _target(self, rows: TrainingRows) -> Labels | Indices | sp.csr_array:
+    def _target(self, rows: ForestRows) -> Labels | Indices | sp.csr_array:
         if self.targets == "labels":
             return rows.labels if rows.labels.shape[1] > 1 else rows.labels[:, 0]
         if self.estimator is not None or len(rows.vectors) <= _MOST_CLASSES:
@@ -539,7 +539,7 @@ class DistributionalForest(MultiLabelClassifier):
         folds = deal(self.cv, X, labels, weight, self._seed())
         return [Fold(np.sort(place[train]), np.sort(place[held_out])) for train, held_out in folds]
 
-    def _by_folds(self, rows: TrainingRows, folds: list[Fold]) -> tuple[Shares, TrainingRows]:
+    def _by_folds(self, rows: ForestRows, folds: list[Fold]) -> tuple[Shares, ForestRows]:
         """Hold out folds until enough rows are known; none if all rows are equal."""
         enough = math.ceil(_ENOUGH_HELD_OUT * len(folds) / rows.weight.sum())
 
@@ -568,5 +568,5 @@ class DistributionalForest(MultiLabelClassifier):
         return MixtureJoint(weights, [listed, IndependentJoint(scores)], **rows)
 
 
-def _mates(rows: TrainingRows, leaves: Indices) -> LeafMates:
+def _mates(rows: ForestRows, leaves: Indices) -> LeafMates:
     return LeafMates.of(leaves, rows.place, rows.weight, len(rows.vectors))

@@ -22,7 +22,7 @@ from labelweave.joint import JointDistribution
 from labelweave.metrics import (
     DEFAULT_METRICS,
     Metric,
-    check_labels,
+    check_indicators,
     resolve_metrics,
     scores_by_label,
 )
@@ -195,7 +195,7 @@ def score_model(
 
     Metrics that need a joint distribution or scores are left out if the model has none.
     """
-    truth = check_labels(Y, "Y")
+    truth = check_indicators(Y, "Y")
     start = time.perf_counter()
     prediction = predict_labels(model, X)
     seconds = time.perf_counter() - start

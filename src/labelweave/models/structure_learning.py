@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from labelweave._common.arrays import Floats, Indices, Mask, Positions
 from labelweave._common.checks import check_label, check_whole_number
 from labelweave._common.folds import assign_folds
+from labelweave.joint.tree import without_root
 from labelweave.logistic.conditionals import LabelGraph
 from labelweave.logistic.edges import EDGE_TOLERANCE, EdgeWeights, edge_weights
 from labelweave.logistic.penalties import PenaltyChoice
@@ -273,11 +274,9 @@ def resolve_parents(structure: Any, n_labels: int, names: tuple[str, ...] | None
     for label, parent in enumerate(given):
         if parent is not None and not (isinstance(parent, Integral) and parent == -1):
             parents[label] = check_label(parent, "structure", n_labels, names)
-    reached = parents < 0
-    for _ in range(n_labels):  # labels below a root are on no cycle
-        reached = reached | ((parents >= 0) & reached[parents])
-    if not reached.all():
-        label = int(np.flatnonzero(~reached)[0])
+    cyclic = without_root(parents)
+    if len(cyclic):
+        label = int(cyclic[0])
         shown = label if names is None else repr(names[label])
         raise ValueError(f"structure has a cycle: label {shown} is among its own ancestors")
     return parents

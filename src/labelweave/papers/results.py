@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,15 @@ class Results:
     def n_failed(self, measurement: str, data: str, method: str) -> int:
         return sum(bool(record.error) for record in self._of_kind(measurement, data, method))
 
-    def _of_kind(self, *kind: str) -> list[Record]:
-        return [record for record in self.records if record.task.kind == kind]
+    @cached_property
+    def _by_kind(self) -> dict[tuple[str, str, str], list[Record]]:
+        found: dict[tuple[str, str, str], list[Record]] = {}
+        for record in self.records:
+            found.setdefault(record.task.kind, []).append(record)
+        return found
+
+    def _of_kind(self, measurement: str, data: str, method: str) -> list[Record]:
+        return self._by_kind.get((measurement, data, method), [])
 
     def has(self, measurement: str, data: str, *methods: str) -> bool:
         """Whether every method has results on a data set, and none of its tasks failed."""

@@ -230,7 +230,7 @@ class BayesianOnlineClassifier(MultiLabelClassifier):
         passes = self._count("passes")
         self.seed_ = self._seed()
         model = self.probit_model()
-        model.check_labels(labels.shape[1], may_grow=False)
+        model.check_n_labels(labels.shape[1], may_grow=False)
         state = OnlineState(X.shape[1], labels.shape[1], model=model)
         for number in range(passes):
             order = pass_order(X, labels, sample_weight, self.seed_ + number)

@@ -102,7 +102,7 @@ def _converged(before: Floats, after: Floats) -> bool:
     return bool((moved <= _CLOSE).all() and (changed <= _CLOSE).all())
 
 
-def check_labels(likelihood: str, labels: Labels) -> None:
+def check_single_labels(likelihood: str, labels: Labels) -> None:
     """Refuse rows that a multi-class model cannot have."""
     if likelihood == "multiclass" and ((labels == 1).sum(axis=1) != 1).any():
         raise ValueError(

@@ -176,7 +176,7 @@ class ProbitModel:
         ratios = None if ratios is None else list(ratios)
         return {"likelihood": likelihood, **plain, "label_ratios": ratios}
 
-    def check_labels(self, n_labels: int, may_grow: bool = True) -> None:
+    def check_n_labels(self, n_labels: int, may_grow: bool = True) -> None:
         """Refuse more labels than have known ratios, and fewer if none will join them."""
         ratios = self.settings.label_ratios
         known = n_labels if ratios is None else len(ratios)

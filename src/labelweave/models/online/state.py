@@ -26,7 +26,7 @@ from labelweave.models.online.calibration import (
     categorical_log_odds,
     prequential_rows,
 )
-from labelweave.models.online.pairwise import check_labels, update_pairwise
+from labelweave.models.online.pairwise import check_single_labels, update_pairwise
 from labelweave.models.online.panels import WeightPanels, Weights, check_posterior, panel_slices
 from labelweave.models.online.rows import (
     CsrArrays,
@@ -104,7 +104,7 @@ class OnlineState:
                 f"a state can only grow: it has {self.n_features} features and {self.n_labels} "
                 f"labels; got n_features={wanted}, n_labels={labels}"
             )
-        self.model.check_labels(labels)
+        self.model.check_n_labels(labels)
         self._panels.grow(1 + wanted, labels)
         if wanted >= len(self._current):
             room = max(1 + wanted, len(self._current) * 3 // 2)
@@ -135,7 +135,7 @@ class OnlineState:
                 f"Y must have one row for each row of X and one column for each of the "
                 f"{n_labels} labels; got shape {labels.shape}. `grow` adds labels"
             )
-        check_labels(self.model.likelihood, labels)
+        check_single_labels(self.model.likelihood, labels)
         return labels
 
     def _learn(self, rows: CsrArrays, labels: Labels, n_threads: int, seen: bool) -> None:
