@@ -8,17 +8,17 @@ from tests import house
 
 # A number that falls is lowered here; one that rises needs a reason.
 CEILINGS = {
-    "Python files": 439,
-    "lines": 58_170,
-    "longest file": 774,
-    "functions of more than 60 lines": 4,
-    "most classes above a class": 8,
-    "bases with one subclass": 21,
+    "Python files": 178,
+    "lines": 43_400,
+    "longest file": 634,
+    "functions of more than 60 lines": 0,
+    "most classes above a class": 2,
+    "bases with one subclass": 0,
     "capabilities": 6,
-    "public names": 330,
-    "most constructor parameters": 19,
+    "public names": 120,
+    "most constructor parameters": 11,
 }
-FILES_RUN = 115
+FILES_RUN = 65
 
 # Bases and protocols, by their paths below the package, that may have one subclass or one
 # implementation, with the reason.

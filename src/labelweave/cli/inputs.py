@@ -204,7 +204,7 @@ def dataset_features(model: Any, data: Dataset, argument_name: str) -> Any:
     X: Any = data.X
     names = data.feature_names
     if _is_sparse_text(data) and hasattr(model, "n_features_in_"):
-        # The text lists nonzero values: the last features of the model may not occur.
+        # The text lists nonzero values only, so the last features of the model may be missing.
         width = model.n_features_in_
         X = X[:, :width].copy()
         X.resize((data.n_rows, width))

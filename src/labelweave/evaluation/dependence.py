@@ -270,5 +270,5 @@ class LabelDependence:
         kept = np.zeros_like(information)
         parent = forest.parents[child]
         kept[parent, child] = kept[child, parent] = forest.gains[child]
-        # Smaller trees have other roots.
+        # The roots are chosen again, because trees with fewer edges may have others.
         return forest_of_gains(kept, self.log_odds_ratio, self.label_names)
