@@ -54,7 +54,7 @@ class MeanField(Inference):
             return joint.mode()
         if joint.conditionals.linear is None:
             raise ValueError(
-                "MeanField needs linear conditionals, to compute expected log-odds, and "
+                "MeanField needs linear conditionals to compute expected log-odds, and "
                 f"{joint!r} has none: use inference=Beam() or MonteCarlo()"
             )
         known, labels = joint.known, joint.known.copy()
