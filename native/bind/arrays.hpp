@@ -18,7 +18,7 @@ using In = nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
 template <class T, int Dims>
 using Out = nb::ndarray<T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
 
-// Kernels trust their sizes, so the binding proves them: a wrong shape is a ValueError here.
+// Kernels trust the sizes they are given, so the binding checks them: a wrong shape is a ValueError here.
 inline void require(bool condition, const char* message) {
     if (!condition) throw nb::value_error(message);
 }
@@ -26,8 +26,8 @@ inline void require(bool condition, const char* message) {
 template <class Array>
 using Several = nb::typed<nb::sequence, Array>;
 
-// Arrays out of a Python sequence. nanobind's own conversion to a vector must not throw, and would abort where there is
-// no memory for one.
+// The arrays of a Python sequence. nanobind's own conversion to a vector must not throw, and would abort without memory
+// for it.
 template <class Array>
 std::vector<Array> to_vector(const Several<Array>& sequence) {
     std::vector<Array> arrays;

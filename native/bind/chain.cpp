@@ -15,7 +15,7 @@
 namespace labelweave::bind {
 namespace {
 
-// A chain as Python hands it over: what every kernel that walks one has to check first.
+// A chain from Python, with the checks that every kernel needs.
 using Scores = In<double, 2>;
 using Order = In<std::int64_t, 1>;
 // Arrays written to are bound with noconvert(): a converted copy would swallow the result.
@@ -43,7 +43,7 @@ void require_labels(const Array& labels, const chain::Chain& chain, const char* 
     throw nb::value_error((std::string(name) + " must match the rows and columns of scores").c_str());
 }
 
-// Every walked label has a bit of the column index of its own, or is known in all rows.
+// Every walked label has its own bit of the column index, or is known in all rows.
 void check_slots(const chain::Chain& chain, const std::int8_t* known, const std::int64_t* slot, std::size_t n_columns) {
     std::size_t n_slots = 0;
     while (n_slots < 40 && (std::size_t{1} << n_slots) < n_columns) ++n_slots;
@@ -201,7 +201,7 @@ void bind_gibbs(nb::module_& m) {
 using Clock = std::chrono::steady_clock;
 
 Clock::time_point deadline_after(double seconds) {
-    // Longer than a century is forever; converting it would overflow the clock.
+    // More than a century counts as no limit; converting it would overflow the clock.
     if (!(seconds < 3e9)) return Clock::time_point::max();
     return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }

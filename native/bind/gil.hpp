@@ -12,9 +12,9 @@ namespace nb = nanobind;
 
 // Lets other Python threads run while it lives.
 //
-// When the interpreter exits, it ends daemon threads that ask for the GIL by unwinding their stacks. Frames that must
-// not throw, destructors and nanobind's among them, would answer that by aborting the process, so such a thread stays
-// here until the process is gone.
+// At exit, the interpreter unwinds the stacks of daemon threads that ask for the GIL. Frames that must not throw, such
+// as destructors and nanobind's frames, would then abort the process, so such a thread waits here until the process has
+// ended.
 class ReleasedGil {
   public:
     ReleasedGil() : state_(PyEval_SaveThread()) {}

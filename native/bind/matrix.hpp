@@ -26,7 +26,7 @@ inline design::Csr checked_csr(const Indptr& indptr, const Indices& indices, con
     return {indptr.data(), indices.data(), values.data()};
 }
 
-// X as handed over by Python: a dense array, or the three arrays of a CSR matrix and its width.
+// X from Python: a dense array, or the three arrays of a CSR matrix and its width.
 struct Matrix {
     std::optional<In<double, 2>> dense;
     std::optional<Indptr> indptr;

@@ -1,4 +1,4 @@
-// The extension module of one level: it only registers what the topic files bind.
+// The extension module of one level, which registers the bindings of the topic files.
 #include "bind/arrays.hpp"
 
 namespace labelweave::bind {
@@ -27,7 +27,7 @@ NB_MODULE(LABELWEAVE_MODULE, m) {
     m.doc() = "Compiled kernels of labelweave.";
     m.def("level", [] { return LABELWEAVE_LEVEL; }, "The SIMD level that this module is compiled for.");
     m.def("compiler", labelweave::bind::compiler_name, "The compiler that made this module.");
-    // What a global or a daemon thread still holds at the end is no leak, and no user's concern.
+    // Objects that a global or a daemon thread still holds at exit are no leak, so users get no warning.
     nanobind::set_leak_warnings(false);
     labelweave::bind::bind_decision(m);
     labelweave::bind::bind_design(m);

@@ -60,7 +60,7 @@ void learn_passive_aggressive(const Matrix& x, In<std::int8_t, 2> labels, In<dou
     interruptibly([&](threads::Interrupt& interrupt) { svm::passive_aggressive(problem, n_threads, interrupt); });
 }
 
-// Every label needs rows of both kinds: a machine between a class and nothing has no pairs.
+// Every label needs positive and negative rows: with one class only there are no pairs.
 void check_kinds(const In<std::int8_t, 2>& labels) {
     const std::size_t n = labels.shape(0), n_labels = labels.shape(1);
     for (std::size_t label = 0; label < n_labels; ++label) {
@@ -76,7 +76,7 @@ void check_kinds(const In<std::int8_t, 2>& labels) {
 
 using Solution = std::tuple<std::vector<std::int32_t>, std::vector<double>, double, double, bool>;
 
-// The sums of alpha_i x_i go straight into `weights`; without it, the kernel has no such sums.
+// The sums of alpha_i x_i go directly into `weights`; if it is missing, the kernel has no sums of this kind.
 std::vector<Solution> learn_lasvm(const Matrix& x, In<std::int8_t, 2> labels, In<double, 1> limits,
                                   In<std::int64_t, 2> order, std::optional<double> gamma, double tolerance,
                                   std::int64_t max_steps, std::size_t room, std::optional<Out<double, 2>> weights,

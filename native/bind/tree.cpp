@@ -11,7 +11,7 @@
 namespace labelweave::bind {
 namespace {
 
-// A forest as Python hands it over: what every kernel that walks one has to check first.
+// A forest from Python, with the checks that every kernel needs.
 using Logits = In<double, 3>;
 using Parents = In<std::int64_t, 1>;
 
@@ -33,7 +33,7 @@ tree::Tree checked_tree(const Logits& logits, const Parents& parents, const Pare
     return {logits.data(), parents.data(), order.data(), logits.shape(0), n_labels};
 }
 
-// The first dimension of an array is the rows, the last one a number of columns.
+// The first dimension of an array counts rows, the last one columns.
 template <class Array>
 void require_shape(const Array& array, const tree::Tree& tree, std::size_t columns, const char* name) {
     if (array.shape(0) == tree.n_rows && array.shape(array.ndim() - 1) == columns) return;
@@ -164,7 +164,7 @@ void bind_evidence(nb::module_& m) {
         "The log-probability of every vector: bit t of the column is label free[t], the others are known.");
 }
 
-// The arrays of a mixture of trees, kept alive while they are worked on.
+// The arrays of a mixture of trees, kept alive while kernels use them.
 struct MixtureArrays {
     std::vector<Logits> logits;
     std::vector<Parents> parents, orders;

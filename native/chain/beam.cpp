@@ -12,8 +12,8 @@
 namespace labelweave::chain {
 namespace {
 
-// The survivors of one row. Each has a score vector of its own; a prefix that survives with one
-// continuation only hands its vector on, so most steps copy nothing.
+// The survivors of one row, each with its own score vector. A prefix of which one continuation survives passes its
+// vector on, so most steps copy nothing.
 class Beam {
   public:
     Beam(const Coupling& coupling, const ScoreIntervals& intervals, std::size_t width, threads::Interrupt& interrupt)
@@ -24,7 +24,7 @@ class Beam {
     void run(std::size_t row, const std::int8_t* known) {
         start(row, known);
         for (std::size_t p = 0; p < coupling_.length(); ++p) {
-            if (width_ > 256) interrupt_.check();  // a narrow beam is done before anyone could ask
+            if (width_ > 256) interrupt_.check();  // a narrow beam ends before anyone could interrupt it
             extend(p);
             keep_best(p);
             hand_on(p);
@@ -53,7 +53,7 @@ class Beam {
     struct Candidate {
         double log_prob;
         Step step;
-        // Ties go to the earlier parent and to 0, so that the result is one and the same everywhere.
+        // Ties go to the earlier parent and to 0, so that the result is the same everywhere.
         bool operator<(const Candidate& other) const {
             if (log_prob != other.log_prob) return log_prob > other.log_prob;
             if (step.parent != other.step.parent) return step.parent < other.step.parent;
@@ -163,7 +163,7 @@ void beam_list(const Chain& chain, std::size_t width, std::size_t n_best, const 
             beam.store(rank, to + rank * chain.n_labels);
             log_prob[i * n_best + rank] = beam.log_prob(rank);
         }
-        // Survivors that are not listed are no better than the last that is.
+        // Survivors that are not listed are no better than the last listed one.
         const double last = log_prob[i * n_best + n_best - 1];
         upper_bound[i] = std::max(beam.upper_bound(), last);
     };

@@ -17,7 +17,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A bound is summed up block by block and given up as soon as it cannot win.
 constexpr std::size_t kBoundBlock = 32;
 
-// Bounds and log-probabilities are the same sums in another order: what differs by less is equal.
+// Bounds and log-probabilities are the same sums in another order; smaller differences are rounding.
 double rounding(double log_prob) { return 1e-12 * (1.0 + std::fabs(log_prob)); }
 
 struct OpenPrefix {
@@ -115,7 +115,7 @@ class BestFirstSearch {
         floor_ = floor;
         skipped_ = -kInfinity;
         follow_greedily();
-        // Where the vector at hand has more than half of the mass, there is nothing to look for.
+        // A vector with more than half of the mass is the mode, so no search is needed.
         if (!prune(remaining_mass(log_mass))) search();
         upper_bound_ = std::max(best_, std::min(std::max(skipped_, frontier_.best_bound()), remaining_mass(log_mass)));
         for (std::size_t p = 0; p < coupling_.length(); ++p) labels[coupling_.label(p)] = best_path_[p];
@@ -138,7 +138,7 @@ class BestFirstSearch {
         }
     }
 
-    // The vector of greedy inference is the first answer; summed as greedy does.
+    // The first answer is the vector of greedy inference, summed in the same order.
     void follow_greedily() {
         std::copy(scores_.begin(), scores_.end(), z_.begin());
         best_ = 0.0;
@@ -151,7 +151,7 @@ class BestFirstSearch {
         }
     }
 
-    // All vectors together have the mass of the evidence: what any other one can have at most.
+    // A bound on any other vector: all vectors together have the mass of the evidence.
     double remaining_mass(double log_mass) const {
         return best_ < log_mass ? log_mass + std::log1p(-std::exp(best_ - log_mass)) : -kInfinity;
     }
@@ -198,8 +198,8 @@ class BestFirstSearch {
         log_tails(z_.data(), depth, coupling_.length(), tails_.data());
     }
 
-    // rest_[q] = at most what the labels from q >= p on can contribute, given the labels before p. It stays
-    // an upper bound further down, where it is only renewed when it fails to settle a branch.
+    // rest_[q] bounds the contribution of the labels from q >= p on, given the labels before p. It stays an upper bound
+    // further down, and is renewed there only when it fails to settle a branch.
     void refine(std::size_t p) {
         interval_bound(z_.data(), no_effect(), intervals_.rise(p), intervals_.fall(p), evidence_, p, coupling_.length(),
                        most_.data());
@@ -208,7 +208,7 @@ class BestFirstSearch {
         refined_ = p;
     }
 
-    // Leave the branch that gives label p the value y open, unless its bound rules it out.
+    // Leave the branch that gives label p the value y open, unless its bound excludes it.
     void offer(std::size_t p, bool y, double log_prob) {
         if (prune(log_prob + rest_[p + 1])) return;
         if (refined_ < p) {
@@ -235,7 +235,7 @@ class BestFirstSearch {
         improved_ = true;
     }
 
-    // The log-probability of the answer is the one log_prob gives, to the last bit.
+    // The log-probability of the answer has the same bits as from log_prob.
     void rescore() {
         std::copy(scores_.begin(), scores_.end(), z_.begin());
         best_ = 0.0;

@@ -2,8 +2,8 @@
 // best-first search over prefixes with the admissible interval bound.
 //
 // The search dives: it takes the open prefix with the best bound, follows its likelier continuation to the
-// end and leaves the other branches open if their bound can still win. So one pass down costs about as much
-// as greedy inference, good vectors turn up early, and the best open bound is known at any time.
+// end and leaves the other branches open if their bound can still win. One pass to the end therefore costs about
+// as much as greedy inference, good vectors are found early, and the best open bound is known at any time.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@ namespace labelweave::chain {
 
 struct SearchLimits {
     std::uint64_t budget;                            // prefixes to expand for each row
-    std::size_t max_open;                            // prefixes that may wait; with more the search goes on depth-first
-    double epsilon;                                  // be content with a vector within epsilon (nats) of the best
-    std::chrono::steady_clock::time_point deadline;  // when to stop all rows, whatever they reached
+    std::size_t max_open;                            // prefixes that may wait; beyond, the search is depth-first
+    double epsilon;                                  // stop at a vector within epsilon (nats) of the best
+    std::chrono::steady_clock::time_point deadline;  // when to stop all rows
 };
 
 struct SearchResults {
@@ -28,7 +28,7 @@ struct SearchResults {
     std::int64_t* nodes;  // prefixes expanded
 };
 
-// floor[i]: vectors below it need not be found. log_mass[i]: log-probability of the evidence, or anything above.
+// floor[i]: vectors below it need not be found. log_mass[i]: log-probability of the evidence, or an upper bound of it.
 // Every prefix that waits takes about 40 bytes and a bit for each label.
 void best_first(const Chain& chain, const SearchLimits& limits, const double* floor, const double* log_mass,
                 const SearchResults& out, int n_threads, threads::Interrupt& interrupt);

@@ -13,8 +13,8 @@
 namespace labelweave::chain {
 namespace {
 
-// What earlier labels add to the log-odds of each label of the chain, for all prefixes: those of the label at position
-// p begin at 2^p, and bit k of a prefix is the label at position k. All rows share them.
+// The effects of earlier labels on the log-odds of each label of the chain, for all prefixes. The numbers of the label
+// at position p begin at 2^p, and bit k of a prefix is the label at position k. All rows share them.
 std::vector<double> prefix_effects(const Chain& chain) {
     std::vector<double> effects(std::size_t{1} << chain.length);
     for (std::size_t p = 0; p < chain.length; ++p) {
@@ -45,7 +45,7 @@ class CountWalk {
         visit(0, 0, 0, broadcast(1.0));
     }
 
-    // Rounding may leave a sum of probabilities a little above one.
+    // By rounding, a sum of probabilities may be slightly above one.
     void write(std::size_t lane, double* cardinality, double* by_label) const {
         for (std::size_t s = 0; cardinality && s < width_; ++s) cardinality[s] = std::min(1.0, polynomials_[s][lane]);
         for (std::size_t p = 0; by_label_ && p < length_; ++p)
@@ -58,8 +58,8 @@ class CountWalk {
         return bernoulli(scores_.at(p) + effects_[(std::size_t{1} << p) + prefix]);
     }
 
-    // Leave the polynomial of a prefix of p labels, `count` of them positive, at row p of the polynomials, and add what
-    // the later labels get from it.
+    // Write the polynomial of a prefix of p labels, `count` of them positive, to row p of the polynomials, and add its
+    // contributions to the later labels.
     void visit(std::size_t p, std::size_t prefix, std::size_t count, const Lanes& probability) {
         const Bernoulli label = conditional(p, prefix);
         if (p + 1 == length_) return end(count + 1, label, probability * label.one);
@@ -85,7 +85,7 @@ class CountWalk {
         polynomials_.put(to + n, Lanes{});
     }
 
-    // And P(1 | prefix) x Q(prefix 1), with what the label itself gets.
+    // Add P(1 | prefix) x Q(prefix 1), and the contribution to the label itself.
     LABELWEAVE_KERNEL void join(std::size_t p, std::size_t count, const Lanes& one, const Lanes& reached) {
         const std::size_t from = (p + 1) * width_, to = p * width_ + 1, n = length_ - p, mine = p * width_ + count;
         for (std::size_t t = 0; t < n; ++t) {

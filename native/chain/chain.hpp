@@ -1,8 +1,8 @@
 // Chains with linear conditionals: log P(y) = sum_j log P(y_j | z_j), where the log-odds of label j is
 // z_j = scores_j + sum of coupling_jk over the earlier labels k that are positive (math.md 2: y_j z_j - softplus(z_j)).
 //
-// All kernels walk the labels in chain order and keep the scores of the labels still ahead, so that a
-// positive label costs one vector addition and a negative one nothing.
+// All kernels walk the labels in chain order and keep the scores of the later labels, so that a positive label costs
+// one vector addition and a negative one nothing.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ struct Chain {
 // log P(labels) of each row; labels is n_rows x n_labels.
 void log_prob(const Chain& chain, const std::int8_t* labels, double* log_prob, int n_threads);
 
-// The sum over the labels of log P(y_j | parents): log P(labels) if the graph of the coupling is acyclic, in whatever
-// order. Several times faster than the walk above, but rounded differently from the searches.
+// The sum over the labels of log P(y_j | parents), which is log P(labels) if the graph of the coupling is acyclic. It
+// needs no order and is several times faster than the walk above, but rounds differently from the searches.
 void conditional_log_prob(const double* scores, const double* coupling, const std::int8_t* labels, std::size_t n_rows,
                           std::size_t n_labels, double* log_prob, int n_threads);
 
-// Replace every -1 in labels by the likelier value given the labels before it. log_prob is that of the
-// whole vector; upper_bound is at least the log-probability of every vector that agrees with the given labels.
+// Replace every -1 in labels by the likelier value given the labels before it. log_prob is the log-probability of the
+// whole vector; upper_bound is at least that of every vector that agrees with the given labels.
 void greedy(const Chain& chain, std::int8_t* labels, double* log_prob, double* upper_bound, int n_threads);
 
 // The log-probability of every vector that agrees with known (n_rows x n_labels, -1 for unknown).

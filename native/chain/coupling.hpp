@@ -1,4 +1,4 @@
-// The coupling V of a chain in chain order: what all kernels that walk one share.
+// The coupling V of a chain in chain order, which all kernels share.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace labelweave::chain {
 
-// The coupling stored by cause: effect(p)[q] is what a positive label at position p adds to the score
-// at position q > p, contiguous in q.
+// The coupling stored by cause: a positive label at position p adds effect(p)[q] to the score at position
+// q > p, contiguous in q.
 //
-// PaddedMatrix are padded by at least one SIMD register, so that vector loops may run over the end: padding
-// scores are so large that a padding label is certain and costs nothing.
+// Rows are padded by at least one SIMD register, so that vector loops may run over the end: padding scores are so
+// large that a padding label is certain and costs nothing.
 class Coupling {
   public:
     explicit Coupling(const Chain& chain);

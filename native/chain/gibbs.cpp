@@ -12,13 +12,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLog2 = 0.6931471805599453;
-// After so many sweeps the scores are computed anew.
+// The scores are recomputed after this many sweeps.
 constexpr std::size_t kRefresh = 8;
-// So many factors are multiplied before the power of two is taken out. The product overflows if the mean of
-// log(1 + E) exceeds 11; then a sum of logarithms is taken instead.
+// The power of two is taken out of a product after this many factors. The product overflows if the mean of
+// log(1 + E) exceeds 11; a sum of logarithms then replaces it.
 constexpr std::size_t kFactors = 64;
 
-// Scores and odds from the labels themselves: forgets the rounding errors of many flips.
+// Compute scores and odds from the labels, without the rounding errors of many flips.
 LABELWEAVE_KERNEL void refresh_scores(GibbsBlock& b) {
     for (std::size_t k = 0; k < b.length; ++k) b.z[k] = b.scores[k];
     for (std::size_t i = 0; i < b.length; ++i) {
@@ -33,7 +33,7 @@ LABELWEAVE_KERNEL void refresh_scores(GibbsBlock& b) {
     }
 }
 
-// Effects of later labels and products for a sweep that is about to begin.
+// Compute effects of later labels and products for the next sweep.
 LABELWEAVE_KERNEL void prepare(GibbsBlock& b) {
     b.product = b.passed_product = ScaledProduct();
     for (std::size_t k = 0; k < b.length; ++k) {
@@ -61,7 +61,7 @@ struct LaterFactors {
 template <bool kMixed, bool kFull>
 LABELWEAVE_INLINE void multiply_factors(const Lanes* odds, const SparseCoupling::Column& column, LaneMask positive,
                                         LaterFactors& out) {
-    // Sums instead of choices: a scalar times lanes is one instruction, a choice between two scalars is not.
+    // Sums replace choices: a scalar times lanes takes one instruction, a choice between two scalars takes more.
     const Lanes at_one = indicator(positive), at_zero = 1.0 - at_one;
     for (std::size_t begin = 0; begin < column.size; begin += kFactors) {
         const std::size_t end = std::min(column.size, begin + kFactors);
@@ -88,8 +88,8 @@ LABELWEAVE_INLINE void multiply_factors(const Lanes* odds, const SparseCoupling:
     }
 }
 
-// With a full column the present product over the later labels is known: that over all without those passed.
-// Both products may have a common factor, so the flipped one begins with the product over those passed.
+// With a full column, the present product over the later labels is the product over all labels divided by the product
+// over the passed labels. Both products may have a common factor, so the flipped one begins with the latter product.
 LABELWEAVE_INLINE void multiply_factors(const GibbsBlock& b, std::size_t j, LaneMask positive, LaterFactors& out) {
     const auto column = b.coupling.column(j);
     const bool mixed = any(positive);
@@ -110,7 +110,7 @@ LABELWEAVE_INLINE void multiply_factors(const GibbsBlock& b, std::size_t j, Lane
     }
 }
 
-// log of present over flipped product as a sum of logarithms: slower, for any score.
+// The log of the present over the flipped product as a sum of logarithms: slower, but valid for any score.
 LABELWEAVE_INLINE Lanes later_logarithms(const GibbsBlock& b, const SparseCoupling::Column& column, LaneMask positive) {
     Lanes total{};
     for (std::size_t c = 0; c < column.size; ++c) {
@@ -141,9 +141,9 @@ LABELWEAVE_INLINE Lanes excess(const GibbsBlock& b, std::size_t j, LaneMask posi
 // Whether every lane surely keeps its label, by an interval for the excess.
 //
 // Later label k adds y_k V_kj and takes away log(1 + E_k F) - log(1 + E_k), which is between 0 and V_kj, and
-// of size at most p_k |V_kj| <= log(1 + E_k) |V_kj| where it speaks against the present label (by concavity):
-// the product over the later labels bounds the sum. Of all numbers the power of two is enough. The margin is far above
-// rounding error, so that looking closer would never decide otherwise.
+// of size at most p_k |V_kj| <= log(1 + E_k) |V_kj| where it opposes the present label (by concavity), so the product
+// over the later labels bounds the sum. The power of two of each number is enough. The margin is far above rounding
+// errors, so that an exact computation would never decide differently.
 LABELWEAVE_INLINE bool surely_stays(const GibbsBlock& b, std::size_t j, LaneMask positive) {
     Lanes above = b.odds[j] * (1.0 - b.uniform[j]), below = b.uniform[j];
     Lanes prior = kLog2 * (take_exponent(above) - take_exponent(below));
@@ -160,7 +160,7 @@ LABELWEAVE_INLINE bool surely_stays(const GibbsBlock& b, std::size_t j, LaneMask
     return !any(~stays & (b.open[j] > 0.0));
 }
 
-// Book-keeping of the lanes that flip: the best state is copied only when it is about to be left.
+// Update the lanes that flip; the best state is copied only when the walk is about to leave it.
 LABELWEAVE_INLINE void record(GibbsBlock& b, std::size_t j, LaneMask flips, Lanes gained) {
     for (int lane = 0; lane < kLanes; ++lane) {
         if (!flips[lane]) continue;
@@ -196,7 +196,7 @@ LABELWEAVE_INLINE void flip(GibbsBlock& b, std::size_t j, LaneMask flips, LaneMa
     for (std::size_t c = 0; c < column.size; ++c) b.z[column.position[c]] += step * column.effect[c];
 }
 
-// The random numbers of a sweep; apart from it, for their long chains of operations overlap only here.
+// The random numbers of a sweep, computed separately so that their long chains of operations overlap.
 LABELWEAVE_KERNEL void draw(GibbsBlock& b, std::uint64_t seed, std::uint32_t number) {
     for (std::size_t j = 0; j < b.length; ++j) {
         b.uniform[j] =

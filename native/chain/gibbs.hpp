@@ -13,7 +13,7 @@
 
 namespace labelweave::chain {
 
-// What a run of the sampler starts from and reports. Labels are by label, not by chain position.
+// The inputs and results of a run of the sampler. Labels are by label, not by chain position.
 struct GibbsRun {
     const std::int8_t* known;  // n_rows x n_labels: labels that are never resampled; -1 for all others
     const std::int64_t* rows;  // row ids
@@ -26,8 +26,8 @@ struct GibbsRun {
     std::int8_t* samples;  // n_rows x n_kept x n_labels: the states after the last n_kept sweeps
 };
 
-// A state is more probable than another only if its log-probability is higher by more than this: so
-// rounding does not decide between equals, and the first one visited stays.
+// A state counts as more probable than another only if its log-probability is higher by more than this. So rounding
+// does not decide between equals, and the first one visited stays.
 constexpr double kGibbsTie = 1e-9;
 
 // chain.order must name every label.

@@ -13,11 +13,11 @@
 
 namespace labelweave::chain {
 
-// Odds are kept where they, and their product with a number in (2^-53, 2^53), are normal numbers in every
-// state; elsewhere the scores themselves are.
+// Lanes keep odds if these, and their products with a number in (2^-53, 2^53), are normal numbers in every state;
+// other lanes keep the scores themselves.
 constexpr double kLargestScore = 650.0;
 
-// A positive number m 2^e in every lane, m in [1, 2): products of many factors in it do not overflow.
+// A positive number m 2^e in every lane, m in [1, 2), so that products of many factors do not overflow.
 struct ScaledProduct {
     Lanes mantissa = broadcast(1.0), exponent{};
 
@@ -38,12 +38,12 @@ struct GibbsBlock {
     std::size_t length;
     const std::int64_t* order;
     LaneArray scores;                       // z before any coupling
-    LaneArray z;                            // of the state last refreshed; of the present one in extreme lanes
+    LaneArray z;                            // of the last refreshed state; of the present one in extreme lanes
     LaneArray odds;                         // e^z of the present state; meaningless in extreme lanes
-    LaneArray later_effect;                 // sum over later positive labels k of V_kj; none of them changes before j
+    LaneArray later_effect;                 // sum of V_kj over later positive labels k, which do not change before j
     LaneArray uniform;                      // the random numbers of this sweep
     LaneArray y, open;                      // 0 or 1; open: the label may be resampled
-    ScaledProduct product, passed_product;  // products of 1 + E: over all labels, and over those the sweep has passed
+    ScaledProduct product, passed_product;  // products of 1 + E: over all labels, and over labels the sweep has passed
     LaneMask overflowed{};                  // lanes in which a product has overflowed
     LaneMask extreme{};                     // lanes in which some |z| may exceed kLargestScore
     bool any_extreme = false;

@@ -1,5 +1,5 @@
 // The admissible bound of best-first and beam search (math.md, 2.2): given a prefix, score z_k lies in an interval,
-// so that label k contributes at most log sigmoid of its better end.
+// so that label k contributes at most the log sigmoid of the interval's better end.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class ScoreIntervals {
     std::vector<double> rise_, fall_;
 };
 
-// Which values evidence rules out, as what is taken off a score: infinite for the value it forbids.
+// The values that evidence excludes, as amounts taken off a score: infinite for an excluded value.
 struct Evidence {
     explicit Evidence(std::size_t stride) : value(stride), not_one(stride), not_zero(stride) {}
     void load(const Coupling& coupling, const std::int8_t* labels);

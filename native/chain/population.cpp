@@ -21,7 +21,7 @@ std::size_t padded(std::size_t size) { return (size / kLanes + 1) * kLanes; }
 
 // Both continuations of prefixes, before those that are lighter than the quantum are drawn.
 struct Continuations {
-    double *zero, *one;  // the weights: a sibling of a light one has all of its parent's
+    double *zero, *one;  // the weights: the sibling of a light one has its parent's whole weight
     double* share;       // the probability that a light one is drawn
 };
 
@@ -55,8 +55,8 @@ LABELWEAVE_KERNEL Split split(const double* log_odds, const double* weight, std:
     return {sum(positive), sum(shares), sum(n_positive) == 0.0};
 }
 
-// The threshold c at which `size` prefixes are left: the sum of min(w / c, 1) is `size`. From above, where it is less;
-// every step lowers c to the solution for the weights that are light so far.
+// The threshold c at which `size` prefixes are left: the sum of min(w / c, 1) is `size`. From a c where the sum is
+// smaller, every step lowers c to the solution for the weights that are light so far.
 LABELWEAVE_KERNEL double threshold(const double* weight, std::size_t count, std::size_t size) {
     for (double c = 1.0 / static_cast<double>(size);;) {  // the weights sum to one
         Lanes n_heavy{}, light{};
@@ -101,7 +101,7 @@ class Population {
                 split(at_.data(), weight_.data(), slots_.size(), quantum_, {zero_.data(), one_.data(), share_.data()});
             marginals[label] = std::min(found.positive, 1.0);
             const double reached = uniform(label, 0);
-            // Not close to one, whatever the order in which the shares are added up.
+            // In any order of addition, the sum of the shares is not close to one.
             const bool none_drawn = reached + found.shares < 1.0 - 1e-9;
             // The usual case for a rare label: every prefix continues with 0.
             if (none_drawn && found.no_heavy_positive) {
@@ -131,7 +131,7 @@ class Population {
     }
 
   private:
-    // From a prefix to one that is a label longer: in one word, which is written faster than two.
+    // A prefix and the label that extends it, in one word, which is written faster than two.
     using Step = std::uint32_t;
     static Step step(std::size_t parent, int y) { return static_cast<Step>(2 * parent + (y != 0)); }
     static std::size_t parent_of(Step step) { return step / 2; }
@@ -149,8 +149,8 @@ class Population {
         log_evidence_ = quantum_ = 0.0;
     }
 
-    // A known label weighs the prefixes by how likely they made it. Weights sum to one again; where the label is
-    // impossible, they stay as they are and the evidence has no probability.
+    // A known label multiplies the weight of each prefix by its probability there. Weights are then normalised; where
+    // the label is impossible, they stay the same and the evidence has probability zero.
     void observe(int y) {
         double best = -kInfinity, total = 0.0;
         for (std::size_t s = 0; s < slots_.size(); ++s) {
@@ -169,8 +169,8 @@ class Population {
         log_evidence_ += best + std::log(total);
     }
 
-    // Draw among the light continuations, systematically: one whenever their shares add up to one more. It is given the
-    // quantum, or all that its parent has; its sibling has the rest.
+    // Draw systematically among the light continuations: one whenever the sum of shares passes a whole number. It gets
+    // the quantum, or its parent's whole weight; its sibling gets the rest.
     void draw_lighter(double reached) {
         for (std::size_t s = 0; s < slots_.size(); ++s) {
             reached += share_[s];
@@ -183,8 +183,8 @@ class Population {
         }
     }
 
-    // The continuations that have weight. Prefixes that agree in the last labels are next to each other, so that draws
-    // are balanced over these.
+    // The continuations that have weight. Prefixes with the same last labels are next to each other, so that draws are
+    // balanced over the last labels.
     void branch() {
         n_children_ = 0;
         for (int y : {0, 1}) {
@@ -197,13 +197,13 @@ class Population {
         }
     }
 
-    // Keep the heavy children, draw among the others: by a number of its own, since what earlier draws left is not
-    // independent of who was drawn.
+    // Keep the heavy children and draw among the others. This draw has its own random number, since the remainder of
+    // earlier draws depends on their results.
     void cut(double reached) {
         std::fill(child_weight_.begin() + n_children_, child_weight_.end(), 0.0);
         const double c = threshold(child_weight_.data(), n_children_, size_);
         std::size_t left = 0;
-        for (std::size_t k = 0; k < n_children_ && left < size_; ++k) {  // one too many may be left, by rounding
+        for (std::size_t k = 0; k < n_children_ && left < size_; ++k) {  // by rounding, one too many may be left
             const double weight = child_weight_[k];
             if (weight < c) reached += weight / c;
             if (weight < c && reached < 1.0) continue;

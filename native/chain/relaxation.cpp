@@ -8,15 +8,15 @@
 namespace labelweave::chain {
 namespace {
 
-// How far a number moves in the first step; less and less until the last one. Log-odds of tangents have a wider range.
+// The size of the first step, which decreases until the last one. Log-odds of tangents have a wider range.
 constexpr double kFirstStep = 0.01, kTangentFactor = 20.0;
 constexpr double kLastStep = 1e-5;
-// Nats between the values of a label that count as undecided at first, and at last.
+// The difference, in nats, below which a label counts as undecided: at first, and at last.
 constexpr double kFirstDoubt = 0.09, kLastDoubt = 1e-3;
 constexpr double kMeanDecay = 0.9, kSquareDecay = 0.99;
 constexpr double kFirstRoot = 0.5;
 constexpr std::size_t kBlock = 4;
-// Beyond this neither scores nor couplings leave any doubt, and sums would lose the digits that matter.
+// Larger scores or couplings mean certainty, and sums with them would lose the digits that matter.
 constexpr double kModerate = 1e6;
 
 std::size_t round_down(std::size_t k) { return k / kLanes * kLanes; }
@@ -141,7 +141,7 @@ void Relaxation::start(const OpenRow& row) {
             rise += std::max(0.0, row.coupling(j)[k]);
             fall += std::min(0.0, row.coupling(j)[k]);
         }
-        // As if a third of all that can move the score did.
+        // As if a third of all possible changes of the score occurred.
         tangents_.at[0][j] = -(row.score(j) + rise / 3.0);
         tangents_.at[1][j] = row.score(j) + fall / 3.0;
     }
@@ -228,7 +228,7 @@ void Relaxation::descend(const AdamStep& adam) {
     std::copy_n(chosen_.begin(), n_, unknown_.begin());
     for (std::size_t j = 0; j < n_terms; ++j) descend_split(j, adam);
     descend_roots(adam);
-    // The gradients of the tangents take the places of what they are made of.
+    // The gradients of the tangents overwrite their inputs.
     for (std::size_t j = 0; j < n_terms; ++j) {
         const double y = chosen_[j], s = row_->score(j);
         raised_[j] = y * (s + tangents_.at[0][j] + raised_[j]) * u_[j] * (1.0 - u_[j]);

@@ -11,8 +11,7 @@
 //             by its larger value: y_j = 1 gets max(0, u_j V_jk + L_jk + 2 sum_a R_ja R_ka), y_j = 0 gets
 //             max(0, L_jk - v_j V_jk).
 //
-// The bound holds for all u, v, R and L: they are moved downhill by a fixed number of steps, and nothing depends on
-// whether they got to the minimum.
+// The bound holds for all u, v, R and L. A fixed number of gradient steps lowers it, and it need not reach the minimum.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +24,8 @@
 
 namespace labelweave::chain {
 
-// What evidence leaves open of a row: the unknown labels in chain order are the first terms, the known labels that
-// depend on them the last. Term j depends on the unknown labels k < n_causes(j).
+// The open part of a row given evidence: the first terms are the unknown labels in chain order, the last terms are the
+// known labels that depend on them. Term j depends on the unknown labels k < n_causes(j).
 class OpenRow {
   public:
     // labels: the evidence, -1 for unknown.
@@ -42,7 +41,7 @@ class OpenRow {
     int value(std::size_t j) const { return j < n_unknown() ? -1 : values_[j - n_unknown()]; }
     // The log-probability of the known labels that no unknown one influences.
     double constant() const { return constant_; }
-    // No sum over this row can overflow, or lose all digits.
+    // Whether no sum over this row can overflow, or lose all digits.
     bool moderate() const;
 
   private:

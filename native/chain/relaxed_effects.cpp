@@ -18,7 +18,7 @@ void RelaxedEffects::load(const OpenRow& row, const Relaxation& fitted) {
     for (std::size_t j = 0; j < n_terms; ++j) add_term(row, fitted, j);
     for (std::size_t k = 0; k < n; ++k) one[k] += own_[k];
     for (std::size_t j = n; j < n_terms; ++j) (row.value(j) ? zero : one)[j] = -std::numeric_limits<double>::infinity();
-    // Sums of so many numbers may be wrong in the last digits: a bound has to be above what they could have been.
+    // Long sums have errors in the last digits, so the bound is raised above any possible rounding error.
     constant_ = fitted.constant_square() + row.constant() +
                 2.0 * static_cast<double>(n_terms) * std::numeric_limits<double>::epsilon() * size_;
     root_bound_ = constant_;

@@ -1,4 +1,4 @@
-// The fitted bound of relaxation.hpp in the form that deciding one label after the other needs.
+// The fitted bound of relaxation.hpp, in a form for deciding one label after the other.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace labelweave::chain {
 
-// The fitted bound by causes: what label k means for the terms of later labels, if these are 1 or 0. While it is
-// undecided it gives them the positive part of that, when it is 0 nothing, when it is 1 all of it.
+// The fitted bound by causes: the effects of label k on the terms of later labels with value 1 or 0. While label k is
+// undecided, the positive part of an effect counts; it counts wholly if label k is 1, and not at all if it is 0.
 class RelaxedEffects {
   public:
     void load(const OpenRow& row, const Relaxation& fitted);
     std::size_t stride() const { return stride_; }
     // Of all vectors.
     double root_bound() const { return root_bound_; }
-    // What is in the bound whatever the labels are, and what comes in with label k.
+    // The constant part of the bound, and the part of label k.
     double constant() const { return constant_; }
     double own(std::size_t k) const { return own_[k]; }
     const double* of(std::size_t k, bool one) const { return effects_.data() + (2 * k + one) * stride_; }

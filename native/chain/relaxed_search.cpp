@@ -15,10 +15,10 @@ namespace labelweave::chain {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// What a row may cost: about 200 steps of 256 unknown labels. With fewer steps than the least the bound says nothing.
+// The most work for a row: about 200 steps with 256 unknown labels. With fewer steps the bound is useless.
 constexpr double kMostWork = 200.0 * 256 * 256 * 256;
 constexpr std::size_t kLeastSteps = 60;
-// Partial vectors that may wait; a search that leaves more of them open ends, whatever its budget.
+// The most partial vectors that may wait; a search with more of them open ends, whatever its budget.
 constexpr std::size_t kMostOpen = std::size_t{1} << 22;
 
 double rounding(double log_prob) { return 1e-12 * (1.0 + std::fabs(log_prob)); }
@@ -86,7 +86,7 @@ class RelaxedSearch {
 
     bool wins(double bound) const { return bound > best_ + rounding(best_); }
 
-    // Extend the best partial vector, and go on with the better half as long as no other one is better.
+    // Extend the best partial vector, and continue with its better continuation while no other vector is better.
     void dive(Partial partial) {
         restore(partial.depth);
         for (;;) {
@@ -123,7 +123,7 @@ class RelaxedSearch {
         }
     }
 
-    // What is left of an effect once its label is decided, beside what the term had been given for it.
+    // The change of a term when the label of an effect is decided: the effect minus the part that counted before.
     static LABELWEAVE_INLINE Lanes decided(const Lanes& effect, bool y) {
         const LaneMask positive = effect > 0.0;
         return y ? select(positive, broadcast(0.0), effect) : select(positive, -effect, broadcast(0.0));
@@ -137,7 +137,7 @@ class RelaxedSearch {
         }
     }
 
-    // What the labels after k can have at most when label k is y.
+    // A bound on the contribution of the labels after k when label k is y.
     LABELWEAVE_KERNEL double later(std::size_t k, bool y) const {
         const double *zero = effects_.of(k, false), *one = effects_.of(k, true);
         const std::size_t begin = k / kLanes * kLanes;
@@ -161,7 +161,7 @@ class RelaxedSearch {
         return sum(sums);
     }
 
-    // Both continuations of a partial vector, that with label 0 first.
+    // Both continuations of a partial vector, with value 0 first.
     std::array<Partial, 2> extended(const Partial& from) const {
         const std::size_t k = from.depth;
         const double z = open_.score(k) + along_path(open_.coupling(k), k), split = along_path(fitted_.split(k), k);
@@ -176,7 +176,7 @@ class RelaxedSearch {
         return next;
     }
 
-    // A complete path: the known labels that depend on it are no longer bounded but computed.
+    // At a complete path, the known labels that depend on it are computed instead of bounded.
     void record(bool last, double log_prob) {
         const std::size_t n = open_.n_unknown();
         path_[n - 1] = last;
@@ -213,7 +213,7 @@ class RelaxedSearch {
         return partial;
     }
 
-    // As log_prob, to the last bit.
+    // The same bits as from log_prob.
     double score(std::size_t row, const std::int8_t* labels) {
         coupling_.load(row, z_.data());
         double log_prob = 0.0;

@@ -1,5 +1,5 @@
-// Best-first search for the most probable vector of flat chains, where the interval bound of best_first.hpp says
-// little: the bound of relaxation.hpp, fitted once to each row, becomes tighter with every label that is decided.
+// Best-first search for the most probable vector of flat chains, where the interval bound of best_first.hpp is loose:
+// the bound of relaxation.hpp, fitted once to each row, becomes tighter with every decided label.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct RelaxedResults {
 };
 
 // known is n_rows x n_labels, -1 for unknown. A row with n unknown labels takes about steps * n^3 / 2 multiplications,
-// and 50 bytes and n bits for each of `budget` partial vectors, of which at most 2^22 may wait. PaddedMatrix of so many
+// and 50 bytes and n bits for each of `budget` partial vectors, of which at most 2^22 may wait. Rows with so many
 // labels that there would be too few steps are left out.
 void relaxed_search(const Chain& chain, const std::int8_t* known, const RelaxedLimits& limits,
                     const RelaxedResults& out, int n_threads, threads::Interrupt& interrupt);

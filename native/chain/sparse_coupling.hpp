@@ -9,8 +9,8 @@
 
 namespace labelweave::chain {
 
-// By cause: column(j) lists the positions k > j that label j acts on. By effect: row(k) lists the positions
-// j < k that act on label k. Zeros are left out, except from columns that have few: these are full.
+// By cause: column(j) lists the positions k > j that label j affects. By effect: row(k) lists the positions j < k that
+// affect label k. Zeros are left out, except in columns with few zeros, which are full.
 class SparseCoupling {
   public:
     struct Column {
@@ -43,7 +43,7 @@ class SparseCoupling {
     // The largest of them.
     double largest_positive(std::size_t j) const { return largest_positive_[j]; }
     double largest_negative(std::size_t j) const { return largest_negative_[j]; }
-    // Whatever the other labels, z_k is within [score - fall(k), score + rise(k)].
+    // For any values of the other labels, z_k is within [score - fall(k), score + rise(k)].
     double rise(std::size_t k) const { return rise_[k]; }
     double fall(std::size_t k) const { return fall_[k]; }
 

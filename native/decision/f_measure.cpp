@@ -13,10 +13,10 @@ namespace {
 using simd::kLanes;
 using simd::Lanes;
 
-// Less than this is lost beside the probability of the other sizes.
+// A smaller probability is lost in rounding beside the other sizes.
 constexpr double kNegligible = 0x1p-60;
 
-// What one thread needs to decide row after row.
+// The state of one thread, which decides row after row.
 class FMeasure {
   public:
     FMeasure(std::size_t n_labels, double beta)
@@ -26,7 +26,7 @@ class FMeasure {
     void decide(const double* by_label, const double* cardinality, std::int8_t* labels) {
         load(by_label, cardinality);
         std::fill_n(labels, n_labels_, std::int8_t{0});
-        double best = kBetter * cardinality[0];  // no label at all is right if there is none
+        double best = kBetter * cardinality[0];  // the empty prediction is correct if no label is true
         for (std::size_t k = 1; k <= n_labels_; ++k) {
             if (bound(k) <= best) {
                 // From the largest size on the bound falls with k.
@@ -63,15 +63,14 @@ class FMeasure {
         return (1.0 + beta2_) / (beta2_ * static_cast<double>(s.size) + static_cast<double>(k));
     }
 
-    // No k labels expect more than if as many of them as possible were right for every size; a little is added for
-    // rounding.
+    // A bound on k labels: as many of them as possible are correct for every size. A small term covers rounding.
     double bound(std::size_t k) const {
         double total = 0.0;
         for (const Size& s : sizes_) total += s.probability * share(s, k) * static_cast<double>(std::min(s.size, k));
         return total * (1.0 + 1e-12);
     }
 
-    // Put the k labels that add most first in `order_`; return what they expect.
+    // Put the k labels with the largest gains first in `order_`; return their expected F-measure.
     double select(std::size_t k) {
         for (std::size_t t = 0; t < sizes_.size(); ++t) shares_[t] = share(sizes_[t], k);
         for (std::size_t p = 0; p < n_packs_; ++p) {

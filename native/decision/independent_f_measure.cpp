@@ -1,7 +1,8 @@
-// With a = (k + β² s) / (1 + β²), what each of the labels found counts if k are predicted and s are true is
-// 1/a = Σ_n weight_n v_n^k u_n^s (reciprocal_rule.hpp). Where labels are independent, the mean of S u^|y|, if S of the
-// predicted labels are true, is Π_j (q_j + p_j u) · Σ_{predicted j} p_j u / (q_j + p_j u). So the expected F-measures
-// of all numbers of most probable labels take one pass over labels and nodes, for any β, and every term is positive.
+// If k labels are predicted and s are true, each correct one counts 1/a with a = (k + β² s) / (1 + β²), and
+// 1/a = Σ_n weight_n v_n^k u_n^s (reciprocal_rule.hpp). Let S be the number of predicted labels that are true. With
+// independent labels, the mean of S u^|y| is Π_j (q_j + p_j u) · Σ_{predicted j} p_j u / (q_j + p_j u). One pass over
+// labels and nodes therefore gives the expected F-measures of the k most probable labels for all k and any β. Every
+// term is positive.
 #include "decision/independent_f_measure.hpp"
 
 #include <algorithm>
@@ -18,12 +19,12 @@
 namespace labelweave::decision {
 namespace {
 
-// Up to so many labels counting is faster than sorting, which guesses wrong at every other comparison.
+// Up to this many labels, counting is faster than sorting, which mispredicts every other branch.
 constexpr std::size_t kMostCounted = 512;
-// Of more labels, how many are sorted to begin with: where few labels are likely, no more are needed.
+// With more labels, this many are sorted at first; if few labels are likely, no more are needed.
 constexpr std::size_t kFirstSorted = 16;
 
-// What all rows share: the nodes, eight to a pack; those that fill the last pack have weight zero.
+// The nodes, which all rows share, eight to a pack; padding nodes of the last pack have weight zero.
 struct Nodes {
     Nodes(const ReciprocalRule& rule, double beta)
         : share(1.0 / (1.0 + beta * beta)), n_packs((rule.size() + kLanes - 1) / kLanes), weight(n_packs), u(n_packs),
@@ -40,7 +41,7 @@ struct Nodes {
     LaneArray weight, u, v;
 };
 
-// What one thread needs for row after row.
+// The state of one thread, which handles row after row.
 class IndependentF {
   public:
     IndependentF(std::size_t n_labels, const Nodes& nodes)
@@ -67,7 +68,7 @@ class IndependentF {
 
     double expected(const double* scores, const std::int8_t* labels) {
         load_row(scores);
-        double latest = none_;  // no label at all is right if there is none
+        double latest = none_;  // the empty prediction is correct if no label is true
         std::size_t waiting = kNone;
         for (std::size_t j = 0; j < n_labels_; ++j) {
             if (!labels[j]) continue;
@@ -87,7 +88,7 @@ class IndependentF {
         double of[2];
     };
 
-    // Probabilities, that of no label at all, and for each node the weight times Π_j (q_j + p_j u).
+    // The probabilities of labels and of no label, and for each node the weight times Π_j (q_j + p_j u).
     LABELWEAVE_KERNEL void load_row(const double* scores) {
         std::copy_n(scores, n_labels_, one_.numbers());
         std::fill(one_.numbers() + n_labels_, one_.numbers() + n_label_packs_ * kLanes,
@@ -121,15 +122,14 @@ class IndependentF {
         found_.put(n, Lanes{});
     }
 
-    // No k labels expect more than if all true ones were among them, and x / (x + c) is concave (Jensen); a little is
-    // added for rounding. It falls with k.
+    // A bound on k labels, which falls with k: all true labels are among them, and x / (x + c) is concave (Jensen). A
+    // small term covers rounding.
     double bound(std::size_t k) const {
         const double size = nodes_.share * static_cast<double>(k);
         return mean_ / ((1.0 - nodes_.share) * mean_ + size) * (1.0 + 1e-12);
     }
 
-    // Predict one more label, and yet another: the expected F-measures with the one and with both. Two of them need
-    // one division.
+    // Predict one more label, then a second one, and return both expected F-measures. The two need one division.
     LABELWEAVE_KERNEL Pair add(std::size_t i, std::size_t j) {
         const Lanes zero_i(zero_.numbers()[i]), one_i(one_.numbers()[i]);
         const Lanes zero_j(j == kNone ? 1.0 : zero_.numbers()[j]), one_j(j == kNone ? 0.0 : one_.numbers()[j]);
@@ -148,7 +148,7 @@ class IndependentF {
         return {{sum(with_one), sum(with_both)}};
     }
 
-    // Let the first `count` of `order_` be the most probable labels, in order.
+    // Sort the most probable labels to the first `count` places of `order_`.
     void sort_up_to(std::size_t count) {
         if (std::min(count, n_labels_) <= sorted_) return;
         if (n_labels_ <= kMostCounted) return sort_by_counting();

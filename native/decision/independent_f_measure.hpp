@@ -9,7 +9,7 @@
 namespace labelweave::decision {
 
 // scores: log-odds, rows x L, infinite where a label is certain. Writes the labels of largest expected F-measure, rows
-// x L. Among vectors that are equally good, but for rounding, the smallest wins, then the one with the first labels.
+// x L. Among vectors that are equally good up to rounding, the smallest wins, then the one with the first labels.
 void best_independent_f_measure(const double* scores, std::size_t n_rows, std::size_t n_labels, double beta,
                                 std::int8_t* labels, int n_threads, threads::Interrupt& interrupt);
 

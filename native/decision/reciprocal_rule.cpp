@@ -9,7 +9,7 @@ namespace {
 // The exponents of x = (1 - w^3)^6 below.
 constexpr long double kInner = 3, kOuter = 6;
 
-// How many nodes are enough for 4e-15; found by trying, one octave after the other.
+// The number of nodes that gives 4e-15, found by trial for each octave.
 std::size_t n_nodes(std::size_t largest) {
     std::size_t octaves = 0;
     while ((std::size_t{1} << octaves) < largest) ++octaves;
@@ -33,8 +33,8 @@ Legendre legendre(std::size_t n, long double y) {
 
 }  // namespace
 
-// 1/a is the integral of x^(a-1) over [0, 1]. Substituting x = (1 - w^3)^6 draws the nodes towards x = 1, where high
-// powers live, and makes powers that are not whole smooth at x = 0; what remains is left to Gauss and Legendre.
+// 1/a is the integral of x^(a-1) over [0, 1]. Substituting x = (1 - w^3)^6 moves the nodes towards x = 1, where high
+// powers are large, and makes fractional powers smooth at x = 0. Gauss-Legendre quadrature then suffices.
 ReciprocalRule::ReciprocalRule(std::size_t largest) : rates(n_nodes(largest)), weights(rates.size()) {
     const std::size_t n = rates.size();
     const long double pi = std::acos(-1.0L);

@@ -7,7 +7,7 @@
 namespace labelweave::decision {
 
 struct ReciprocalRule {
-    // Right to 4e-15 of 1/a while `largest` is at most 2^16; weights are positive.
+    // The relative error is at most 4e-15 while `largest` is at most 2^16; weights are positive.
     explicit ReciprocalRule(std::size_t largest);
 
     std::size_t size() const { return rates.size(); }

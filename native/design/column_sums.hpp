@@ -1,6 +1,6 @@
-// X'r without a transposed X: rows come one after another, and every column adds up what is its own.
+// X'r without a transposed X: rows come one after another, and every column adds up its own terms.
 //
-// The sums have the bits that `gather` over the transposed matrix gives: entry k of a column goes to sum k mod 4, the
+// The sums have the same bits as `gather` over the transposed matrix: entry k of a column goes to sum k mod 4, the
 // last few (those that do not fill four) to the first. So X is read once per pass and never copied.
 #pragma once
 

@@ -1,5 +1,4 @@
-// Products of eight rows of a dense X with a few vectors: SIMD over the features, so that only the vectors
-// there are cost anything.
+// Products of eight rows of a dense X with a few vectors: SIMD over the features, so that missing vectors cost nothing.
 #pragma once
 
 #include "design/design.hpp"
@@ -29,8 +28,8 @@ constexpr int tile_size(int n) {
 struct DenseRows {
     std::size_t n_vectors;
     const Lanes* rows;           // kLanes rows of n_vectors, zero-padded
-    const Lanes* v[kLanes];      // what the rows are multiplied with, vectors over the features
-    Lanes* g[kLanes];            // what their transposed product is added to
+    const Lanes* v[kLanes];      // the factors of the rows, vectors over the features
+    Lanes* g[kLanes];            // the sums of their transposed products
     Lanes u[kLanes], r[kLanes];  // products and responses of the eight rows
     // X comes from beyond the near caches: while eight rows are worked on, the next ones are fetched,
     // a few lines with every step so that memory and arithmetic overlap.
@@ -116,7 +115,7 @@ struct DenseRows {
     LABELWEAVE_INLINE void backward(int first_lane) {
         double response[N][kLanes];
         for (int j = 0; j < N; ++j) store(response[j], r[first_lane + j]);
-        // Registers that hold all responses have no room for a second sum, nor any need of it.
+        // Registers that hold all responses have no room for a second sum and do not need it.
         constexpr int tile = kRegisters >= 32 ? 1 : tile_size(N);
         const std::size_t q = backward<N, tile>(first_lane, 0, response);
         if (tile > 1) backward<N, 1>(first_lane, q, response);

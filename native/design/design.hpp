@@ -25,7 +25,7 @@ struct Design {
     std::size_t n_rows = 0, n_features = 0, n_extras = 0;
     const double* dense = nullptr;  // n_rows x n_features, or null when `sparse` holds X
     Csr sparse, extras;             // extras.indptr is null when there are none
-    Csr sparse_columns;             // `sparse` transposed: what backward products read where it is there
+    Csr sparse_columns;             // `sparse` transposed; backward products read it if present
 
     std::size_t width() const { return n_features + n_extras + 1; }
     std::size_t intercept() const { return n_features; }
@@ -41,11 +41,11 @@ struct OwnedCsr {
 };
 // The same matrix, with its values left out where they are all one (sets of words, labels).
 Csr without_unit_values(Csr matrix, std::size_t n_rows);
-// What the entries of the transposed matrix take.
+// The bytes of the entries of the transposed matrix.
 std::size_t transposed_bytes(const Csr& matrix, std::size_t n_rows);
 OwnedCsr transpose(const Csr& matrix, std::size_t n_rows, std::size_t n_columns);
 
-// Where sums of squares end; larger features still have a (rough) preconditioner.
+// The largest sum of squares; larger features still have a rough preconditioner.
 constexpr double kLargestSquare = 1e306;
 
 // Sum of squares of every column, the intercept's included.

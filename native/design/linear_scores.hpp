@@ -1,5 +1,5 @@
-// Linear scores X W' + b, computed row by row in a fixed order of operations: a row's scores are the
-// same bits whatever batch it comes in and however many threads there are (BLAS does not promise that).
+// Linear scores X W' + b, computed row by row in a fixed order of operations: a row's scores have the same bits in any
+// batch and with any number of threads, which BLAS does not guarantee.
 #pragma once
 
 #include <cstddef>

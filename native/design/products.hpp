@@ -1,4 +1,4 @@
-// Products of [X | 1] with up to eight vectors that each lie in memory of their own.
+// Products of [X | 1] with up to eight vectors, each in its own memory.
 #pragma once
 
 #include "design/design.hpp"
@@ -24,9 +24,9 @@ class Products {
   public:
     explicit Products(const ProductDesign& x);
 
-    // u_k = [X | 1] v_k. Padding of u is overwritten with anything finite.
+    // u_k = [X | 1] v_k. Padding of u is overwritten with finite numbers.
     void forward(int n, const double* const* v, double* const* u);
-    // g_k = [X | 1]' r_k. Padding of g is left alone.
+    // g_k = [X | 1]' r_k. Padding of g stays unchanged.
     void backward(int n, const double* const* r, double* const* g);
 
   private:

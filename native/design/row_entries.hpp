@@ -1,4 +1,4 @@
-// One row of a design, dense or sparse, as the entries to go through.
+// One row of a design, dense or sparse, as a list of entries.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 namespace labelweave::edges {
 namespace {
 
-// Rows that are predicted better than this, in nats, need not be weighed to a share of their weight.
+// The relative tolerance does not apply to weights closer to zero than this per row, in nats.
 constexpr double kLeastLoss = 1e-4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The targets that a thread works on, each fitted without a parent: where the fits with a parent start from.
+// The targets that a thread works on, each fitted without a parent. The fits with a parent start from these fits.
 #pragma once
 
 #include <deque>
@@ -19,8 +19,8 @@ class BaseFits {
     void take(const std::size_t* targets, std::size_t n_targets);
     // Scores, gradients and norms at the coefficients of the bases, and if asked for the factors of their Hessians.
     void evaluate(bool factorise);
-    // Far from its base a fit is preconditioned badly: let it go on from where it is, with the Hessian there. This
-    // becomes the only current base.
+    // Far from its base a fit is preconditioned badly: it continues from its present point, with the Hessian there.
+    // This point becomes the only current base.
     BaseFit& recentre(const StalledFit& stalled);
 
     std::vector<BaseFit*>::const_iterator begin() const { return current_.begin(); }

@@ -16,11 +16,11 @@ namespace {
 // Targets that a thread works on at a time.
 constexpr std::size_t kGroup = 4;
 constexpr int kMostAttempts = 8;
-// What a fit stopped by will have changed a little once it is better.
+// The held-out gradient and the weight that stop a fit still change slightly as the fit improves: a safety factor.
 constexpr double kCaution = 0.8;
 
-// Everything one thread needs to weigh the edges into a few targets at a time. Fits of all of them go through
-// X together: X is large, and a target alone may not have the fits to make a pass over it worthwhile.
+// The state of one thread, which weighs the edges into a few targets at a time. The fits of all these targets share the
+// passes over X, since X is large and a single target may have too few fits to make a pass worthwhile.
 class Weigher {
   public:
     Weigher(const Problems& problems, const design::ProductDesign& train, const design::ProductDesign& held,
@@ -99,7 +99,7 @@ class Weigher {
         for (BaseFit* base : bases_) precondition(*base);
     }
 
-    // M^-1 of what the backward product gave the active fits of one target.
+    // M^-1 times the results of the backward product for the active fits of one target.
     void precondition(BaseFit& base) {
         int n = 0;
         for (ParentFit* fit : active_) {
@@ -110,7 +110,7 @@ class Weigher {
         if (n) base.factor.solve(n, in_, out_vectors_);
     }
 
-    // Between the products: what goes into the backward one.
+    // Between the products: the input of the backward product.
     void respond(ParentFit& fit) {
         if (fit.phase == Phase::bordering) {  // the coupling A'Dy of the parent's column with the others
             for (std::size_t i = 0; i < n_; ++i) fit.change[i] = fit.base->curvature[i] * fit.column[i];
@@ -163,8 +163,8 @@ class Weigher {
         if (n_finished_ == kLanes) weigh_finished();
     }
 
-    // Weigh on the held-out rows, and bound the errors by the gradients there. The fits stopped by what these were
-    // expected to be.
+    // Weigh on the held-out rows, and bound the errors by the gradients there. The fits stopped by an estimate of these
+    // gradients.
     void weigh_finished() {
         double weight[kLanes], square[kLanes];
         bases_.held.forward(n_finished_, gather(&FinishedFit::coef), scatter(&FinishedFit::score));
@@ -196,8 +196,8 @@ class Weigher {
         n_finished_ = 0;
     }
 
-    // Keep a weight that is good enough. Otherwise the fit is made again, now that it is known how good it has to
-    // be, and if that was not the reason goes on from where it is.
+    // Keep a weight that is accurate enough. Otherwise repeat the fit, since the accuracy it needs is now known; if
+    // that was not the cause, continue it from its present point.
     void accept(const FinishedFit& done, double weight, double held_norm) {
         const BaseFit& base = *done.base;
         const double error = weight_error(held_norm, done.rho, done.least, base.share);
@@ -242,7 +242,7 @@ void weigh(const Problems& problems, const Settings& settings, const Weights& we
         if (problems.targets[i]) targets.push_back(i);
     if (targets.empty()) return;
     const design::ProductDesign train(problems.train), held(problems.held);
-    // No fit depends on those beside it, so groups may follow the number of threads.
+    // No fit depends on the other fits of its group, so the groups may depend on the number of threads.
     const auto n_threads = std::min<std::size_t>(threads::resolve_threads(settings.n_threads), targets.size());
     const std::size_t group = std::min(kGroup, (targets.size() + n_threads - 1) / n_threads);
     const std::size_t n_groups = (targets.size() + group - 1) / group;

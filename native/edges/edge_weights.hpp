@@ -4,10 +4,10 @@
 // a parent. There the curvature is factorised once (HessianFactor); bordered by the parent's column it
 // preconditions the fits of all candidates. Each fit is a nonlinear conjugate gradient iteration whose first
 // step is the bordered Newton step with an exact line search; most need one or two more. A fit ends when
-// its error of the weight, bounded by the norms of the gradients of the fit and of the held-out
-// log-likelihood, is below a share of the weight. The latter is foreseen while the fit goes on, and taken where
-// it ended before the weight is accepted. Where the bound is not met (a parent that all but determines the
-// label takes the fit far from its start) the curvature is factorised anew at the point reached.
+// its error of the weight, bounded by the norms of the gradients of the fit and of the held-out log-likelihood, is
+// below a share of the weight. The held-out gradient is estimated during the fit, and computed at its end before the
+// weight is accepted. If the bound is not met (a parent that nearly determines the label takes the fit far from its
+// start), the curvature is factorised again at the point reached.
 #pragma once
 
 #include <cstddef>

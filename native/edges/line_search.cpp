@@ -5,7 +5,7 @@
 namespace labelweave::edges {
 namespace {
 
-// What an evaluation makes of eight scores.
+// The results of an evaluation for eight scores.
 struct Response {
     Lanes e, inverse, probability;
 

@@ -5,11 +5,11 @@
 namespace labelweave::edges {
 namespace {
 
-// A line search ends where the slope has shrunk to this share: conjugate gradients want it good, not exact.
+// A line search ends where the slope has shrunk to this share: conjugate gradients do not need an exact minimum.
 constexpr double kFlat = 0.05;
 constexpr int kMostEvaluations = 12;
 constexpr double kLeastCurvature = 1e-290;
-// Share of a direction's squared size that has to be left beside the border, or it is the border's direction.
+// If a direction has less than this share of its squared size beside the border, it counts as the border's direction.
 constexpr double kParallel = 1e-6;
 // Curvature below this share of M's is rounding, and may be negative.
 constexpr double kFlattest = 1e-12;
@@ -65,13 +65,13 @@ void ParentFit::bordered_newton_step(std::size_t n_held, const std::int8_t* held
     if (!(held_norm > 0)) {
         const double along = held_slope(n_held, held_labels, from.held_residual.data());
         const double held_rest = along - linalg::dot(width, U, from.held_gradient.data());
-        // The held-out gradient of the start, and what this step will add to it.
+        // The held-out gradient of the start, plus the change by this step.
         const double added = from.share * from.share * rho;
         held_norm = std::sqrt(std::max(from.held_square + held_rest * held_rest / border + added, 0.0));
     }
 }
 
-// By Newton steps kept between the ends known.
+// Newton steps, kept inside the known interval.
 void ParentFit::line_search() {
     const double lambda = base->penalty, kappa = base->parent_penalty;
     const double tilt = lambda * linalg::dot(width - 1, coef.data(), direction.data()) + kappa * v * v_direction;
@@ -107,8 +107,8 @@ double ParentFit::least_curvature(double along) const {
         linalg::weighted_square(n_train, d, border_score.data()) + lambda * linalg::dot(width - 1, U, U) + kappa;
     const double mixed = linalg::weighted_dot(n_train, d, border_score.data(), change.data()) -
                          lambda * linalg::dot(width - 1, U, direction.data()) + kappa * part;
-    // In M the direction less its part along the border is orthogonal to the border: in these two axes the
-    // curvature is a matrix ((first, cross), (cross, second)), of which the least eigenvalue is wanted.
+    // The direction minus its part along the border is orthogonal to the border in M. On these two axes the curvature
+    // is a matrix ((first, cross), (cross, second)); compute its least eigenvalue.
     const double other_size = size - part * part * border, first = across / border;
     if (!(other_size > kParallel * size)) return std::min(along / size, first);
     const double second = (along - part * (2 * mixed - part * across)) / other_size;

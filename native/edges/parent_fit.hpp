@@ -35,7 +35,7 @@ inline void add_labels(std::size_t n, double v, const std::int8_t* labels, doubl
     for (std::size_t i = 0; labels && i < n; ++i) score[i] += v * labels[i];
 }
 
-// A target at its solution without a parent, or near it: what the fits of all its candidates start from.
+// A target at or near its solution without a parent, from which the fits of all its candidates start.
 struct BaseFit {
     std::size_t target = 0;
     TargetRows train, held;
@@ -64,7 +64,7 @@ struct PendingFit {
     BaseFit* base;
     std::int32_t parent;
     int attempt;
-    double weight;     // what the fit's accuracy is measured by
+    double weight;     // the weight that sets the fit's accuracy
     double held_norm;  // of the held-out gradient at its end, or zero where nothing is known
 };
 
@@ -80,7 +80,7 @@ struct ParentFit {
     double v = 0, v_gradient = 0, v_old = 0, v_direction = 0, v_solved = 0;
     double border = 0;  // curvature of the direction (-U, 1): what is left of the parent's column
     double held_norm = 0, rho = 0, slope = 0;  // norms of the two gradients; of the line
-    double weight = 0;                         // what its error is measured by
+    double weight = 0;                         // the weight that sets its accuracy
     double size = 0, least = 1;                // of the direction in M's norm; least curvature seen, in units of M's
     Vector coef, gradient, old_gradient, direction, solved, border_solved;  // over the columns
     Vector column, border_score, score, change, residual, curvature;        // over the training rows
@@ -94,8 +94,8 @@ struct ParentFit {
     // The least curvature here, in units of M's, in the plane of the direction just taken, along which it is
     // given, and of the border (-U, 1): a parent that makes rows certain flattens the loss there.
     double least_curvature(double along) const;
-    // With M^-1 of the features' gradient in `solved`: that of the whole one, its norm, and how much of the last
-    // direction to keep.
+    // With M^-1 of the features' gradient in `solved`: complete it for the whole gradient, and compute its norm and the
+    // share of the last direction to keep.
     double precondition_gradient();
     // The next direction of nonlinear conjugate gradients.
     void update_direction(double beta);
@@ -112,7 +112,7 @@ struct ParentFit {
 
 // Error of a weight: |h' H^-1 g| <= |h| |g| in the norm of H^-1 to first order, and to second order half the
 // held-out curvature of that step, for which the training rows' stands, times the share of the held-out rows.
-// h is the held-out gradient, rho the square of |g|, both with M for H, of which H may be as little as `least`.
+// h is the held-out gradient, rho the square of |g|, both with M in place of H; H may be as small as `least` M.
 double weight_error(double held_norm, double rho, double least, double share);
 
 // Held-out gradient along a parent's column.

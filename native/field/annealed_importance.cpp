@@ -9,8 +9,8 @@
 namespace labelweave::field {
 namespace {
 
-// One draw on its way: its labels, and what the positive ones add to the log-odds of each label.
-// Flips are rare once a draw is near a mode, so a flip pays for its neighbours and a look is cheap.
+// One draw in progress: its labels, and the terms of positive labels in the log-odds of each label. Flips are rare near
+// a mode, so a flip updates the terms of its neighbours, and reading a log-odds is cheap.
 struct Walker {
     explicit Walker(const Field& f) : field(f), base(f.n_labels), outside(f.n_labels) {}
 

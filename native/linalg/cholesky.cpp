@@ -45,7 +45,7 @@ LABELWEAVE_INLINE void substitute(const float* l, std::size_t order, float* work
 
 }  // namespace
 
-// Eight rows at a time are solved for against the rows above them; what is left is their own triangle.
+// Eight rows at a time are solved against the rows above them; their own triangle remains.
 LABELWEAVE_KERNEL void factorise(float* matrix, std::size_t order) {
     std::vector<float> work(order * kLanes);
     for (std::size_t first = 0; first < order; first += kLanes) {
@@ -55,7 +55,7 @@ LABELWEAVE_KERNEL void factorise(float* matrix, std::size_t order) {
             for (std::size_t j = 0; j < first; ++j) work[j * kLanes + i] = row[j];
         }
         substitute(matrix, first, work.data());
-        float triangle[kLanes][kLanes]{};  // what the rows above take off
+        float triangle[kLanes][kLanes]{};  // the amount that the rows above subtract
         for (std::size_t j = 0; j < first; ++j)
             for (std::size_t i = 0; i < kLanes; ++i)
                 for (std::size_t k = 0; k < kLanes; ++k) triangle[i][k] += work[j * kLanes + i] * work[j * kLanes + k];

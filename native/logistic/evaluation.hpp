@@ -1,4 +1,4 @@
-// Loss, residual and curvature of rows at their scores: what a lane that evaluates is given.
+// Loss, residual and curvature of rows at their scores, for lanes that evaluate.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace labelweave::logistic {
 
-// Where the numbers of (row, lane) stand: a sparse pass keeps the lanes of a row together, a dense
-// pass the rows of a lane.
+// The layout of the numbers of (row, lane): a sparse pass keeps the lanes of a row together, a dense pass the rows of a
+// lane.
 template <std::size_t RowStride>
 struct Layout {
     static std::size_t at(std::size_t row, int lane, std::size_t n_rows) {

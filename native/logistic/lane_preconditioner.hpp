@@ -1,5 +1,5 @@
-// Preconditioned residuals of eight Newton systems: the factor or the diagonal that problems share, corrected by what
-// each lane has learned of its last system.
+// Preconditioned residuals of eight Newton systems: the factor or diagonal that problems share, corrected by the
+// directions that each lane kept of its last system.
 #pragma once
 
 #include "logistic/limited_memory.hpp"

@@ -1,9 +1,10 @@
-// Limited-memory preconditioners: what conjugate gradients learned of one Newton system serves the next.
+// Limited-memory preconditioners: the directions of one Newton system's conjugate gradients speed up the next system.
 //
 // Let S hold the last directions of a solved system H, each of unit length p'Hp, and Y = H S. Then
 //     (I - S Y') M^-1 (I - Y S') + S S'
-// is positive definite for any S and Y, leaves a preconditioner M as it is where it was not corrected, and inverts H on
-// the span of S (Gratton, Sartenaer and Tshimanga, 2011). Newton systems change little from one to the next.
+// is positive definite for any S and Y, leaves the preconditioner M unchanged outside the corrected directions, and
+// inverts H on the span of S (Gratton, Sartenaer and Tshimanga, 2011). Newton systems change little from one to the
+// next.
 #pragma once
 
 #include <cstddef>

@@ -7,17 +7,17 @@
 namespace labelweave::logistic {
 
 // Conjugate gradients stop once the preconditioned residual has shrunk by this factor: enough for
-// Newton to converge fast, and cheaper over all than solving each system well. Close to the optimum a
-// step leaves about kQuadratic times the squared share of the objective that it gains: so well is a
-// system solved there, for every restart of conjugate gradients costs what they have learned. Passes
-// vary by a few percent between 3 and 100.
+// Newton to converge fast, and cheaper overall than solving each system accurately. Close to the optimum, a step leaves
+// about kQuadratic times the squared share of the objective that it gains, and systems are solved to this accuracy,
+// because every restart of conjugate gradients loses their directions. The number of passes varies by a few percent for
+// values between 3 and 100.
 constexpr double kForcing = 0.3, kQuadratic = 10;
 constexpr int kMaxConjugate = 200, kMaxHalvings = 40;
 // A step that was halved more often than this was so long that its rounding errors are left in the scores.
 constexpr int kManyHalvings = 5;
 constexpr double kArmijo = 1e-4, kRounding = 1e-13;
 // Far from the optimum, where rows are flat, Newton steps are too long by many orders of magnitude. The
-// loss cannot fall below zero: no step is tried that promises more than this many times the objective.
+// loss cannot fall below zero, so a step that promises more than this many times the objective is not tried.
 constexpr double kMostPromised = 100;
 // A factor serves problems whose ridges differ by up to this many powers of four.
 constexpr int kLevelsApart = 3;
@@ -25,7 +25,7 @@ constexpr int kLevelsApart = 3;
 constexpr double kLeastCurvature = 1e-290;
 
 enum class Phase { idle, conjugate, evaluate };
-// What the sweeps after a pass do with a lane.
+// The treatment of a lane by the sweeps after a pass.
 enum class Move { none, advance, restart, retry, afresh };
 
 struct NewtonLane {

@@ -46,8 +46,7 @@ void update_residual(NewtonState& s);
 void precondition_diagonal(const NewtonState& s, const double* squares, std::size_t begin, const Lanes* r, Lanes* y,
                            Lanes& rho);
 
-// The first columns of y divided by the mean curvature, which factors leave out; adds their part of r'y
-// to rho.
+// Divide the first columns of y by the mean curvature, which factors do not include; add their part of r'y to rho.
 void rescale(const NewtonState& s, std::size_t end, const Lanes* r, Lanes* y, Lanes& rho);
 
 // Next direction of every lane, and its p' penalty p.

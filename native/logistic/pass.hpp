@@ -1,4 +1,4 @@
-// One pass over the design matrix, which every step of the solver is made of.
+// One pass over the design matrix; every step of the solver consists of passes.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 
 namespace labelweave::logistic {
 
-// What a row is asked for, one row of the target and weight matrices per lane.
+// Targets and weights of rows; each lane uses one row of both matrices.
 struct Targets {
     const std::int8_t* labels = nullptr;  // n_labels x n_rows
     std::size_t n_labels = 0;
     const double* shares = nullptr;   // targets between zero and one, numbered after the labels
     const double* weights = nullptr;  // n_weights x n_rows, or null: all ones
-    const double* total = nullptr;    // n_rows: what a row's weight and its held-out weight add up to
+    const double* total = nullptr;    // n_rows: the sum of a row's weight and its held-out weight
 };
 
 // Sums over rows, per lane.

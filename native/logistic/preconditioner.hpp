@@ -2,8 +2,8 @@
 //
 // Replacing the row curvatures D by their mean makes the system d (A'A + ridge I): one Gram matrix
 // and a handful of Cholesky factors (ridges rounded to powers of four) serve all problems. A sample of
-// the rows and single precision are accurate enough to precondition conjugate gradients. Where the Gram matrix
-// would cost more than it saves (sparse or wide X), its diagonal stands in.
+// the rows and single precision are accurate enough to precondition conjugate gradients. If the Gram matrix would cost
+// more than it saves (sparse or wide X), its diagonal replaces it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The problems that lanes take one after the other, those that are likely to take longest first, so that at the end no
-// lane is left with a long one.
+// The problems that lanes take one after the other. Problems that probably take longest come first, so that no lane is
+// left with a long one at the end.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class ProblemQueue {
     }
 
   private:
-    // How many rows the rarer class of a target has: the fewer, the sooner a problem is solved.
+    // The number of rows in the rarer class of a target; problems with fewer rows are solved sooner.
     static std::size_t rarer_class(const Problems& problems, std::int32_t target) {
         const std::size_t n_rows = problems.design.n_rows;
         if (static_cast<std::size_t>(target) >= problems.targets.n_labels) return n_rows;  // neither class is rare

@@ -147,8 +147,8 @@ class NewtonBlock {
         choose_level(k);
     }
 
-    // One factor serves a whole stage, for changing it along the way costs more than it saves, unless the
-    // curvature becomes quite another: residuals would be measured wrongly.
+    // One factor serves a whole stage, since changing it costs more than it saves. It changes only if the curvature
+    // becomes very different, because residuals would then be measured wrongly.
     void choose_level(int k) {
         NewtonLane& lane = lanes_[k];
         const int fitting = Preconditioner::level(s_.lambda[k] / lane.mean_curvature);
@@ -198,8 +198,8 @@ class NewtonBlock {
         }
     }
 
-    // By which factor the squared preconditioned residual, about twice what the objective has left to
-    // fall, has to shrink for a Newton step.
+    // The factor by which the squared preconditioned residual, about twice the remaining decrease of the objective, has
+    // to shrink for a Newton step.
     double forcing(const NewtonLane& lane) const {
         const double arriving = kQuadratic * lane.rho_start / lane.objective;
         const double needed = 0.5 * settings_.tolerance * lane.objective / lane.rho_start;

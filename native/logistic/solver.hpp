@@ -5,7 +5,7 @@
 // Every problem runs its own Newton iteration with preconditioned conjugate gradients. Eight of them
 // occupy the lanes of a block; each round is one pass over the rows in which every lane gets what it
 // needs next (a Hessian product or an evaluation), and a lane whose problem is solved takes the next
-// one from the queue. So nothing waits for the slowest, and no result depends on its neighbours.
+// one from the queue. So no lane waits for the slowest problem, and no result depends on its neighbours.
 #pragma once
 
 #include <cstddef>

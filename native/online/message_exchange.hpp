@@ -1,4 +1,4 @@
-// Where threads that run in step send each other messages and wait for those of the others.
+// Messages between threads that run in step: each thread sends its messages and waits for those of the others.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ struct NaturalGaussian {
     double precision, weighted_mean;
 };
 
-// In every round each member sends once, then receives from all of them. Messages travel on the cache line that says
-// they are there: between two cores a round costs the way of one line, where a barrier before reading would cost three.
+// In every round each member sends once, then receives from all members. A message shares its cache line with the flag
+// that announces it, so a round between two cores transfers one line; a barrier before reading would transfer three.
 class MessageExchange {
   public:
     // Member m sends counts[m] messages, at least one: by sending it also says that it has received the round before.
@@ -29,7 +29,7 @@ class MessageExchange {
         lines_ = std::vector<CacheLine>(2 * n_lines_);
     }
 
-    // Fetch the lines of a round back from those who read them two rounds ago, while there is something else to do.
+    // Fetch the lines of a round back from the cores that read them two rounds ago, while other work goes on.
     void prefetch(std::size_t member, std::uint64_t round) {
         if (counts_.size() == 1) return;
         CacheLine* line = lines_of(member, round);
@@ -61,7 +61,7 @@ class MessageExchange {
 
   private:
     static constexpr std::size_t kPerLine = 3;
-    // Who waits for more than a few microseconds does so because another program has the other's core.
+    // A wait of more than a few microseconds means that another program occupies the other member's core.
     static constexpr threads::SpinWait patience() { return {50, 50}; }
     struct alignas(64) CacheLine {
         std::atomic<std::uint64_t> round{0};

@@ -10,7 +10,7 @@ namespace {
 
 // Features beyond 2^400 count as that large: their squares times any variance stay finite.
 constexpr int kLargestExponent = 400;
-// So many products are summed in float32 before they are added to a double: their rounding stays at one unit.
+// This many products are summed in float32 before they are added to a double, which limits rounding to one unit.
 constexpr std::size_t kFloatTerms = 8;
 // Features between the one that is summed and the one that is fetched.
 constexpr std::size_t kAhead = 4;

@@ -21,7 +21,7 @@ struct PreparedRows {
     std::size_t size() const { return scale.size(); }
 };
 
-// How far back the features of the prepared rows were last brought forward.
+// The time to which forgetting has been applied to the features of the prepared rows.
 enum class Clock {
     learning,    // the rows arrive one after the other, and each brings its features forward
     predicting,  // all rows are seen from the model's present

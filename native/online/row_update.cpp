@@ -28,8 +28,8 @@ LABELWEAVE_INLINE Lanes eight_labels(const std::int8_t* labels, std::size_t n_la
     return load(values);
 }
 
-// ln(e + 1/r) for the row's labels: the rarer a label, the further its examples are to lie from the others. Ratios that
-// are not known are those of the rows so far.
+// ln(e + 1/r) for the row's labels: the rarer a label, the larger the margin of its examples. Unknown ratios are
+// estimated from the rows so far.
 void widen_margins(const Model& model, const std::int8_t* labels, std::size_t begin, std::size_t end, Workspace& work) {
     double *margin = numbers(work.margin), *positives = numbers(work.positives), *observed = numbers(work.observed);
     for (std::size_t c = begin; c < end; ++c) {
@@ -48,8 +48,8 @@ LABELWEAVE_INLINE TruncationFactor load_factor(const Workspace& work, const Sett
     return {work.mean[i], work.variance[i] + noise, work.sign[i], work.margin[i], work.known[i]};
 }
 
-// Most labels of a row are certain, and what their scores learn is next to nothing. Products with numbers that small
-// would be subnormal, which costs most CPUs a hundred cycles each: they count as nothing.
+// Most labels of a row are certain, and their scores learn almost nothing. Products with such small numbers would be
+// subnormal, which costs most CPUs a hundred cycles each, so they count as zero.
 LABELWEAVE_INLINE Lanes bounded(const Lanes& x) {
     const Lanes most = broadcast(kMost), size = abs(x);
     return select(size < kNegligible, broadcast(0.0), select(size > most, select(x < 0.0, -most, most), x));

@@ -1,4 +1,4 @@
-// Chooses between one thread and several by measuring both: threads that wait for each other do not pay on a busy
+// Chooses between one thread and several by measuring both, because threads that wait for each other are slow on a busy
 // machine.
 #pragma once
 
@@ -16,7 +16,7 @@ class ThreadTuner {
         if (n_threads != n_threads_) *this = ThreadTuner();
         n_threads_ = n_threads;
         ++n_chunks_;
-        // By turns in the beginning, for early work is slower: memory that is met for the first time has to be made.
+        // Both alternate at first, because early work is slower: new memory has to be mapped.
         trying_ = n_threads > 1 && (n_chunks_ <= kFirstTrials || n_chunks_ % kTrial == 0);
         const bool by_turns = n_chunks_ % 2 == 1 && n_chunks_ > 1;
         together_ = n_threads > 1 && (n_chunks_ <= kFirstTrials ? by_turns : trying_ != (cost_[1] <= cost_[0]));
@@ -35,7 +35,7 @@ class ThreadTuner {
         if (n_chunks_ == 1) return;  // too early to tell
         const double cost = std::chrono::duration<double>(time).count() / static_cast<double>(work);
         double& known = cost_[together_];
-        // Other programs only ever make it slower: a short disturbance is not to count for much.
+        // Other programs can only slow it down, so a short disturbance must not count much.
         known = known == 0.0 || cost < known ? cost : 0.75 * known + 0.25 * cost;
     }
 

@@ -31,8 +31,8 @@ LABELWEAVE_INLINE Lanes within_reach(const Lanes& t) {
 }
 
 // Truncation where the label is recorded wrongly with probability `flip`: a mixture of d > margin and d < -margin, both
-// given in standard deviations. Scores between the margins belong to neither reading, so that a model that knows
-// nothing believes its labels whatever the margin: were all of d < margin a wrong label, it would believe none of them.
+// given in standard deviations. Scores between the margins belong to neither case, so that a model without knowledge
+// trusts its labels for any margin; if all of d < margin meant a wrong label, it would trust none of them.
 LABELWEAVE_INLINE Truncation truncate_noisy(const Lanes& d, const Lanes& margin, double flip) {
     const Truncation right = truncate(within_reach(d - margin)), wrong = truncate(within_reach(-d - margin));
     // Weights of the two readings by Phi = phi / V, relative to the larger of the densities at the two margins, whose

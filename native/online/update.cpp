@@ -60,8 +60,8 @@ void predict(const Settings& settings, double bias, double bias_variance, std::s
 
 using Steady = std::chrono::steady_clock;
 
-// One thread's labels, blocks [first, last), through a chunk of rows. It has all the memory that it needs, for if one
-// failed, the others would wait for it for ever.
+// One thread's labels, blocks [first, last), through a chunk of rows. It allocates all of its memory in advance,
+// because the other threads would wait forever for a thread that fails.
 struct alignas(64) LabelShare {
     const Model& model;
     const Settings& settings;
@@ -75,7 +75,7 @@ struct alignas(64) LabelShare {
     Steady::time_point finish{};  // when the first member gives up, since the others are kept from running
     std::size_t done = 0;         // rows learned from: the same for all members
     std::vector<NaturalGaussian> sums = std::vector<NaturalGaussian>(last - first + 1);
-    // All its own: a line that another core writes beside it would keep being fetched away.
+    // Separate cache lines: writes of another core to the same line would keep invalidating it.
     Workspace work{model};
 
     // `before`: rows ahead of this chunk in the same call.
@@ -153,8 +153,8 @@ std::size_t chunk_end(const Model& model, const Rows& rows, std::size_t begin, d
     return end;
 }
 
-// The first block of each member's share, and the end of the last one's: whole panels, as evenly as these allow, and
-// none of them empty. Shares that met within a panel would be as slow as one thread.
+// The first block of each member's share, and the end of the last share: whole panels, as even as possible and never
+// empty. Two shares within one panel would be as slow as one thread.
 std::vector<std::size_t> share_panels(const Model& model, std::size_t n_members) {
     const std::size_t n_blocks = label_blocks(model);
     std::vector<std::size_t> edges{0};
@@ -221,7 +221,7 @@ void update(Model& model, const Settings& settings, const Rows& rows, const std:
     for (std::size_t begin = 0, end; begin < rows.n_rows; begin = end) {
         const std::size_t n_used = tuner.choose(most);
         end = chunk_end(model, rows, begin, tuner.trying() ? kTrialWork : kChunkWork);
-        // All memory is taken before the model changes, so that a lack of it leaves the rows before.
+        // All memory is allocated before the model changes, so that a failure keeps the model of the earlier rows.
         prepared.start.reserve(end - begin + 1);
         prepared.scale.reserve(end - begin);
         LabelShares shares(model, settings, prepared, predicted, n_used);

@@ -20,7 +20,7 @@ inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
     return counter;
 }
 
-// A uniform number in (0, 1) that belongs to (seed, row, draw, label), whoever asks and when.
+// A uniform number in (0, 1) that depends on (seed, row, draw, label) only.
 inline double uniform(std::uint64_t seed, std::uint64_t row, std::uint32_t draw, std::uint32_t label) {
     const auto words =
         philox({label, draw, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32)}, seed);

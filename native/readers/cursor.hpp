@@ -1,4 +1,4 @@
-// A cursor that knows its place in a text file, so that every complaint names file, line and column.
+// A cursor that knows its place in a text file, so that every error message names file, line and column.
 #pragma once
 
 #include <cstddef>

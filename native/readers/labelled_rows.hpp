@@ -1,4 +1,4 @@
-// Rows of text, `label,label feature:value feature:value`: what XMC text and svmlight have in common.
+// Rows of text, `label,label feature:value feature:value`: the common part of XMC text and svmlight.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace labelweave::readers {
 // Columns are stored as 32-bit integers, as scikit-learn wants them.
 constexpr std::int64_t most_columns = std::numeric_limits<std::int32_t>::max();
 
-// What the two formats do differently.
+// The differences between the two formats.
 struct RowFormat {
     std::int64_t n_features = most_columns;
     std::int64_t n_labels = most_columns;

@@ -22,7 +22,7 @@ std::vector<double> row_squares(const design::Design& design);
 // Fill out with K(row a of one design, row b of another), n_a x n_b.
 void kernel_matrix(const design::Design& a, const design::Design& b, KernelFunction kernel, double* out, int n_threads);
 
-// Rows of the kernel matrix of a design with itself. What an entry is does not depend on what is kept.
+// Rows of the kernel matrix of a design with itself. The value of an entry does not depend on the cached rows.
 class KernelCache {
   public:
     // `room` is in bytes; two rows are always kept.

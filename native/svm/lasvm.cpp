@@ -214,7 +214,7 @@ std::vector<LasvmSolution> lasvm(const LasvmProblem& problem, int n_threads, thr
     threads::share_rows(
         problem.n_labels, n_threads, interrupt,
         [&] {
-            // Labels share X, so what one of them asked for may serve the next.
+            // Labels share X, so the kernel rows of one label may serve the next.
             auto kernel = std::make_shared<KernelCache>(problem.design, problem.kernel, squares.data(), room);
             return [&, kernel](std::size_t label) { solutions[label] = learn(problem, *kernel, label, interrupt); };
         },

@@ -30,7 +30,7 @@ LABELWEAVE_INLINE void add_scores(const design::RowEntries& x, const PassiveAggr
     }
 }
 
-// step = min(C, loss / |x|^2) y: the shortest that leaves no loss, or as far as C allows.
+// step = min(C, loss / |x|^2) y: the shortest step that leaves no loss, limited by C.
 LABELWEAVE_INLINE void choose_steps(const PassiveAggressive& p, std::size_t row, double square, Share& share) {
     share.moved.clear();
     const Lanes limit = broadcast(p.limits[row]), none = broadcast(0.0);

@@ -1,6 +1,6 @@
 // Passive-aggressive learning (PA-I; Crammer et al., 2006) of many labels in one pass over the rows.
 //
-// Weights are feature-major: what one feature means to all labels lies together, eight labels a vector.
+// Weights are feature-major: the weights of one feature for all labels lie together, eight labels a vector.
 // The row after the last feature holds the weights of a feature that is always one, the intercepts.
 #pragma once
 

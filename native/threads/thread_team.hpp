@@ -11,8 +11,8 @@
 
 namespace labelweave::threads {
 
-// Members claim tasks one by one, and a run is over when all its tasks are done: a member that the
-// machine keeps waiting costs nothing, the others do its share.
+// Members claim tasks one by one, and a run ends when all its tasks are done. If the machine delays a member, the
+// others do its share.
 class ThreadTeam {
   public:
     // Fewer than n_members if the machine refuses to start so many threads.

@@ -13,12 +13,12 @@ namespace labelweave::tree {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// As in the Gibbs sampler: a higher log-probability by less than this may be rounding.
+// As in the Gibbs sampler: a smaller rise of the log-probability may be rounding.
 constexpr double kTie = 1e-9;
 // Steps between two looks for Ctrl-C.
 constexpr std::size_t kPatience = 1024;
 
-// A sum of logarithms that forgets none of them, so that a factor of zero can be taken out again.
+// A sum of logarithms that counts infinite terms separately, so that a factor of zero can be removed again.
 struct LogSum {
     double finite = 0.0;
     int impossible = 0;

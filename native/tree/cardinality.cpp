@@ -78,7 +78,7 @@ LABELWEAVE_KERNEL void multiply(const Lanes* x, std::size_t n, const Lanes* y, s
     }
 }
 
-// x p + y q, the second one label up: what a label that is 0 with weight p and 1 with weight q makes of them.
+// x p + y q shifted by one, for a label that is 0 with weight p and 1 with weight q.
 LABELWEAVE_KERNEL void step_up(const Lanes* x, const Lanes& p, const Lanes* y, const Lanes& q, std::size_t n,
                                Lanes* out) {
     out[0] = x[0] * p;
@@ -181,7 +181,7 @@ class CountBlock {
     LaneArray inside_, unit_;
 };
 
-// Rounding may leave a sum of probabilities a little above one.
+// By rounding, a sum of probabilities may be slightly above one.
 void write(const Lanes* coefficients, std::size_t count, std::size_t lane, double* out) {
     for (std::size_t s = 0; s < count; ++s) out[s] = std::min(1.0, coefficients[s][lane]);
 }

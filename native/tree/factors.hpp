@@ -66,8 +66,8 @@ struct LaneFactors {
     Factors row_;
 };
 
-// Where the factor of label i stands, given the labels of a vector. The lowest bit of a label counts: no branch, and
-// nothing outside the factors is read whatever a caller hands over.
+// The position of the factor of label i, given the labels of a vector. Only the lowest bit of a label counts, so there
+// is no branch, and no input can cause a read outside the factors.
 inline std::size_t factor_at(const std::int64_t* parents, const std::int8_t* labels, std::size_t i) {
     return 2 * i + (parents[i] < 0 ? 0 : static_cast<std::size_t>(labels[parents[i]] & 1));
 }

@@ -16,7 +16,7 @@
 
 namespace labelweave::tree {
 
-// What the lists of all rows of a forest share; labels are by position in the order.
+// The part that the lists of all rows of a forest share; labels are by position in the order.
 struct KBestPlan {
     explicit KBestPlan(const Tree& tree)
         : label(tree.order, tree.order + tree.n_labels), parent(tree.n_labels), n_labels(tree.n_labels) {

@@ -9,8 +9,9 @@
 namespace labelweave::tree {
 namespace {
 
-// Eight rows. One label after the other is the source: what it says about its ancestors is found on the way up,
-// what it says about everything else on the way down. All terms are positive: small probabilities keep their digits.
+// Eight rows. One label after the other is the source. Its joint probabilities with its ancestors are computed on the
+// way up, those with all other labels on the way down. All terms are positive, so small probabilities keep their
+// digits.
 struct PairsBlock {
     explicit PairsBlock(const Tree& forest)
         : tree(forest), factors(forest.n_labels), zero(forest.n_labels), one(forest.n_labels),
@@ -73,7 +74,7 @@ class PairsWriter {
     explicit PairsWriter(std::size_t n_labels)
         : n_(n_labels), stride_((n_labels + kLanes - 1) / kLanes * kLanes), rows_(kLanes * stride_) {}
 
-    // Keep what a source found, one row for each lane; `found` has room for whole vectors.
+    // Keep the results of a source, one row for each lane; `found` has room for whole vectors.
     LABELWEAVE_KERNEL void keep(std::size_t source, const LaneArray& found) {
         for (std::size_t i = source / kLanes * kLanes; i < n_; i += kLanes) {
             Lanes by_lane[kLanes];

@@ -17,7 +17,7 @@ constexpr std::size_t kPatience = 1024;
 // The probabilities of the vectors seen sum to their mass up to this.
 constexpr double kMassRounding = 1e-12;
 
-// Bounds and log-probabilities are the same sums in another order: what differs by less is equal.
+// Bounds and log-probabilities are the same sums in another order; smaller differences are rounding.
 double rounding(double log_prob) { return 1e-12 * (1.0 + std::fabs(log_prob)); }
 
 // The different vectors of one row, found again by a hash of their labels.
@@ -206,7 +206,7 @@ class ThresholdRow {
         return worst() > -kInfinity && upper_bound_ <= worst() + rounding(worst());
     }
 
-    // The list that holds the bound up most; the number of lists if none may go on.
+    // The list with the largest part of the bound; the number of lists if none may continue.
     std::size_t most_promising() const {
         std::size_t found = walks_.size();
         double most = -kInfinity;

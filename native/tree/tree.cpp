@@ -83,7 +83,7 @@ class ConditionRow {
         }
         const double zero = below_[2 * i], one = below_[2 * i + 1];
         for (int a = 0; a < 2; ++a) out[a] = zero == one ? z[a] : z[a] + (one - zero);
-        // A parent value under which the evidence is impossible will not occur: it may say what the other says.
+        // A parent value that makes the evidence impossible will not occur; it may take the other value's conditional.
         for (int a = 0; a < 2; ++a)
             if (std::isnan(out[a])) out[a] = std::isnan(out[1 - a]) ? 0.0 : out[1 - a];
     }

@@ -1,9 +1,9 @@
-"""Metrics: one table of name, function and options, the figures of each label, reliability curves.
+"""Metrics: a table of names, functions and options; the metrics of each label; reliability curves.
 
 Ratios of 0/0 follow two conventions. A *row* without labels that is predicted empty is correct, so
-example F1 and Jaccard count it as 1. A *label* that neither occurs nor is predicted shows nothing,
-so macro F1 counts it as 0, as scikit-learn does (``zero_division=0``); otherwise predicting nothing
-would score well whenever most labels are rare. The titles of the metrics state the convention.
+example F1 and Jaccard count it as 1. A *label* that neither occurs nor is predicted gives no
+evidence, so macro F1 counts it as 0, as scikit-learn does (``zero_division=0``); otherwise empty
+predictions would score well whenever most labels are rare. Metric titles state the convention.
 
 Scores are marginal probabilities or any other values that increase with the probability of a
 label. As in scikit-learn, an irrelevant label with the same score as a relevant one is ranked
@@ -73,7 +73,7 @@ def _check_pair(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, Indic
 
 
 def _at_least_two(Y_true: ArrayLike, Y_pred: ArrayLike) -> tuple[Indicators, Indicators]:
-    """Return true and predicted labels; the column of a single label twice.
+    """Return true and predicted labels, with a single column duplicated.
 
     scikit-learn treats a single column as a binary problem and averages over the *classes* 0
     and 1. No metric here changes when every label is duplicated.
@@ -101,7 +101,7 @@ def _check_scored(Y_true: ArrayLike, scores: ArrayLike) -> tuple[Indicators, Flo
 _CHECKS: dict[str, Callable[[Any, Any], tuple[Indicators, Any]]] = {
     "labels": _at_least_two,
     "scores": _check_scored,
-    # Probabilities themselves are judged, not log-odds.
+    # These metrics evaluate probabilities, not log-odds.
     "probabilities": lambda truth, scores: _check_scored(truth, np.asarray(scores)),
     "joint": lambda truth, joint: (check_indicators(truth, "Y_true"), joint),
 }
@@ -109,11 +109,11 @@ _CHECKS: dict[str, Callable[[Any, Any], tuple[Indicators, Any]]] = {
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: ``metric(Y_true, predicted)`` evaluates what it `takes`, beside the true labels.
+    """A metric: ``metric(Y_true, predicted)`` evaluates predictions of the kind that it `takes`.
 
-    It takes predicted labels, scores (probabilities or any others), probabilities, or the joint
-    distribution of the rows. `decision` has the best expected value; it is None if no decision has.
-    Further options of the function may be passed to a call.
+    The kinds are predicted labels, scores (probabilities or any others), probabilities, and the
+    joint distribution of the rows. `decision` has the best expected value; None means that no
+    decision has. A call may pass further options of the function.
     """
 
     name: str
@@ -131,7 +131,7 @@ class Metric:
 
     @property
     def __name__(self) -> str:
-        """The name, by which scikit-learn's scorers show the metric."""
+        """The name that scikit-learn's scorers show."""
         return self.name
 
     @property
@@ -186,7 +186,7 @@ def _averaged(
 def _of_rows(
     truth: Indicators, scores: Floats, *, of: Callable[[Indicators, Floats], float]
 ) -> float:
-    """Return a measure of scikit-learn's; beside one label stands one without rows, ranked last."""
+    """Return a measure of scikit-learn; a single label gets a second one, false and ranked last."""
     if truth.shape[1] == 1:
         truth = np.column_stack([truth, np.zeros_like(truth)])
         scores = np.column_stack([scores, np.full(len(scores), scores.min() - 1.0)])
@@ -200,7 +200,7 @@ def _average_precision_of_rows(truth: Indicators, scores: Floats) -> float:
     ``label_ranking_average_precision_score`` differs in rounding only and is up to 40 times slower.
     """
     overall = stats.rankdata(-scores, method="max", axis=1).astype(np.float64)
-    # With irrelevant labels last, the ranks of the relevant ones are those among themselves.
+    # With irrelevant labels last, relevant labels keep the ranks they have among themselves.
     behind = np.where(truth == 1, -scores, np.inf)
     relevant = stats.rankdata(behind, method="max", axis=1).astype(np.float64)
     size = truth.sum(axis=1)
@@ -271,8 +271,8 @@ def _cll_loss(
     """Return the conditional log-likelihood loss, −log P(y_n | x_n), per row or in sum.
 
     With `path` it is the loss of the product of conditionals along a chain's greedy path. Papers
-    report it for classifier chains (CC), which do not use P(y|x) itself. It makes no difference to
-    distributions without a greedy path.
+    report it for classifier chains (CC), which do not use P(y|x) itself. Distributions without a
+    greedy path have the same loss either way.
     """
     if path and isinstance(joint, JointDistribution):
         joint = greedy_path(joint)
@@ -282,7 +282,7 @@ def _cll_loss(
             f"joint.log_prob(Y_true) must return one number per row, got shape {values.shape} "
             f"for {len(truth)} row(s); was the joint predicted from the same rows?"
         )
-    # 0.0 − x, so that the loss of a perfect joint is 0 and not −0.
+    # 0.0 − x makes the loss of a perfect joint 0 and not −0.
     return 0.0 - float(values.sum() if sum else values.mean())
 
 
@@ -296,7 +296,7 @@ def _calibration_error(truth: Indicators, probabilities: Floats) -> float:
 def vector_reliability(
     truth: Indicators | Labels, joint: JointDistribution, **bins: Any
 ) -> ReliabilityCurve:
-    """Compare the probabilities of the most probable vectors with whether they are right."""
+    """Compare the probabilities of the most probable vectors with how often they are correct."""
     mode = joint.mode()
     if mode.labels.shape != truth.shape:
         raise ValueError(
@@ -380,7 +380,7 @@ _LIST = (
 #: All metrics by name.
 #:
 #: ``METRICS["f1_macro"](Y_true, Y_pred)`` is a number, and
-#: ``make_scorer(METRICS["f1_macro"])`` one of scikit-learn's scorers.
+#: ``make_scorer(METRICS["f1_macro"])`` is a scorer of scikit-learn.
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _LIST}
 
 #: The metrics shown by default.
@@ -422,7 +422,7 @@ def scores_by_label(
 ) -> pd.DataFrame:
     """Return a table of the support, predicted rows, precision, recall and F1 of each label.
 
-    0/0 counts as 0. Given `scores`, there are the AUC (nan if undefined) and average precision.
+    0/0 counts as 0. With `scores`, the table has the AUC (nan if undefined) and average precision.
     """
     import pandas as pd
 
@@ -457,11 +457,11 @@ def f1_by_threshold(scores: ArrayLike, Y_true: ArrayLike, grid: ArrayLike) -> Fl
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """Predicted against observed rates, bin by bin; bins without predictions are left out.
+    """Predicted and observed rates, bin by bin; bins without predictions are left out.
 
-    `p`, increasing, is the mean prediction of each bin, `rate` the share of the bin that came true,
-    `n` the number of predictions in it; from `low` to `high` is an interval of the rate that the
-    bin would have with more predictions.
+    `p`, increasing, is the mean prediction of each bin, `rate` the share of its events that came
+    true, and `n` the number of its predictions. The interval from `low` to `high` covers the rate
+    that the bin would have with unlimited predictions.
     """
 
     p: Floats
@@ -475,7 +475,7 @@ class ReliabilityCurve:
 
     @property
     def error(self) -> float:
-        """Expected calibration error: the mean distance of p and rate, weighted by n."""
+        """Expected calibration error: the mean distance between p and rate, weighted by n."""
         return float(self.n @ np.abs(self.p - self.rate) / self.n.sum())
 
 
@@ -491,24 +491,24 @@ def reliability_curve(
 
     For marginals, pass one column for the reliability of a label, or whole matrices to pool all
     labels. For a joint distribution, pass the probabilities of the predicted label vectors,
-    ``np.exp(joint.log_prob(predicted))``, and whether all labels of the row were right. The result
-    has arrays `p`, `rate`, `n`, `low` and `high` with an entry for each bin that is not empty, and
-    the expected calibration `error`.
+    ``np.exp(joint.log_prob(predicted))``, and whether all labels of the row were correct. The
+    result has arrays `p`, `rate`, `n`, `low` and `high` with an entry for each bin that is not
+    empty, and the expected calibration `error`.
 
     Parameters
     ----------
     scores : array-like of any shape
         Probabilities.
     truth : array-like of the same shape
-        0 or 1: whether it came true.
+        1 if the event came true, else 0.
     n_bins : int, default=10
         Number of bins.
     strategy : {"uniform", "quantile"}, default="uniform"
-        Whether bins have the same width, or the same number of predictions as far as ties allow:
-        most probabilities of rare labels lie close to 0, in one bin of equal width.
+        Whether bins have the same width or, as far as ties allow, the same number of predictions.
+        The latter helps with rare labels, whose probabilities mostly fall into the lowest bin.
     level : float, default=0.95
-        Confidence level of the intervals (Wilson's). They take predictions to be independent;
-        as the labels of one row are not, intervals of pooled labels are somewhat too narrow.
+        Confidence level of the Wilson intervals, which assume independent predictions. As the
+        labels of one row depend on each other, intervals of pooled labels are slightly too narrow.
 
     Examples
     --------
@@ -524,7 +524,7 @@ def reliability_curve(
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     if strategy == "quantile":
         edges = np.quantile(probability, edges)
-    # As in scikit-learn's calibration_curve: a bin includes its left edge, the last one both.
+    # As in scikit-learn's calibration_curve, a bin includes its left edge, the last bin both.
     place = np.searchsorted(edges[1:-1], probability, side="right")
     n = np.bincount(place, minlength=n_bins)
     filled = n > 0
@@ -538,14 +538,14 @@ def reliability_curve(
 def wilson_interval(
     successes: ArrayLike, trials: ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return Wilson's interval of shares: within [0, 1], and sound for few trials; nan for none."""
+    """Return Wilson's interval (within [0, 1], valid for few trials) of shares; nan for none."""
     check_number(level, "level", above=0, below=1)
     found, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     z = float(stats.norm.isf((1.0 - level) / 2.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (found + z**2 / 2.0) / (n + z**2)
         half = z * np.sqrt(found * (n - found) / n + z**2 / 4.0) / (n + z**2)
-    # Exact at the ends, where centre and half are equal up to rounding.
+    # The ends are set exactly, since centre and half are equal there only up to rounding.
     low = np.where(found == 0, 0.0, centre - half)
     high = np.where(found == n, 1.0, centre + half)
     return np.where(n == 0, np.nan, low), np.where(n == 0, np.nan, high)

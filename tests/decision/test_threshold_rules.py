@@ -151,7 +151,7 @@ def test_scores_are_cut_where_probabilities_are_one_half():
 @pytest.mark.parametrize("name", ["sample", "expected_f", "expected_auc"])
 def test_rules_that_maximise_an_expectation_need_probabilities(name):
     for decision in (name, RULES[name]):
-        with pytest.raises(ValueError, match="needs probabilities, but there are only scores"):
+        with pytest.raises(ValueError, match="needs probabilities, but the model has only scores"):
             resolve_score_rule(decision)
 
 
@@ -244,7 +244,7 @@ def test_untuned_rules_need_held_out_rows(rule):
 def test_smoothed_labels_need_probabilities():
     assert resolve_decision("macro_f1") == TunedThresholds(smoothing=30.0)
     assert resolve_score_rule("macro_f1") == TunedThresholds()
-    with pytest.raises(ValueError, match="needs probabilities, but there are only scores"):
+    with pytest.raises(ValueError, match="needs probabilities, but the model has only scores"):
         resolve_score_rule(TunedThresholds(smoothing=1.0))
 
 

@@ -1,4 +1,4 @@
-"""From a ``decision=`` as users write it to labels: the one table of names, and `decide`."""
+"""The table of the names that ``decision=`` accepts, and `decide`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labelweave.decision.tuned import TunedThresholds
 from labelweave.decision.utilities import FLoss, JaccardLoss
 from labelweave.joint import JointDistribution
 
-# Chosen on genbase, cal500, imdb, tmc2007-500 and synthetic data; 10 to 30 are alike.
+# Chosen on genbase, cal500, imdb, tmc2007-500 and synthetic data; values from 10 to 30 are alike.
 _SMOOTHING = 30.0
 
 
@@ -35,7 +35,7 @@ _LOSSES: dict[str, Callable[[], Loss]] = {
     "jaccard": JaccardLoss,
     "ranking": RankingLoss,
 }
-#: Rules for whole test sets by name, each made for scores that are probabilities or are not.
+#: Rules for whole test sets by name; each is made for probabilities or for other scores.
 _RULES: dict[str, Callable[[bool], ThresholdRule]] = {
     "cmn": lambda probabilities: ClassMassNormalization(fallback=_even(probabilities)),
     "lcard": lambda _: CardinalityThreshold(),
@@ -48,7 +48,7 @@ _RULES: dict[str, Callable[[bool], ThresholdRule]] = {
     ),
     "micro_f1": lambda _: TunedThresholds(average="micro"),
 }
-#: The names that `resolve_decision` knows, and those of them that decide row by row.
+#: The names that `resolve_decision` accepts, and the names of row-by-row decisions among them.
 DECISION_NAMES = (*_LOSSES, *_RULES)
 LOSS_NAMES = tuple(_LOSSES)
 
@@ -77,7 +77,7 @@ class Decided:
     def score(self) -> Floats:
         """The expected score, one minus the risk: exact match, F1, a utility, (n,).
 
-        Where labels have costs of their own it may be negative.
+        It may be negative if labels have costs.
         """
         return 1.0 - self.risk
 
@@ -115,13 +115,13 @@ def resolve_decision(decision: str | Decision) -> Decision:
 
 
 def resolve_score_rule(decision: str | ThresholdRule) -> ThresholdRule:
-    """Return the threshold rule of a name, for scores that are no probabilities: 0 replaces ½."""
+    """Return the threshold rule of a name for scores, where 0 replaces the probability ½."""
     rule = decision
     if isinstance(decision, str) and decision in _RULES:
         rule = _RULES[decision](False)
     if isinstance(rule, ThresholdRule) and "probabilities" in rule.needs:
         raise ValueError(
-            f"decision {type(rule).__name__} needs probabilities, but there are only scores: "
+            f"decision {type(rule).__name__} needs probabilities, but the model has only scores: "
             "choose 'macro_f1', 'micro_f1', 'cmn', 'lcard' or 'fixed'"
         )
     if not isinstance(rule, ThresholdRule):

@@ -1,9 +1,9 @@
 """The labels of a test set with the highest expected F-measure or AUC (math.md, section 6).
 
-`ExpectedF` and `ExpectedAUC` take the rows to be independent, and integrate with Gauss and
-Legendre's rule. `SampledF` (section 4 of the BOMC paper) needs no independence: every sample is one
-model, hence one labelling of the whole test set; three counts per label, gathered in one pass over
-the rows, give the F1 of every candidate threshold against every sample.
+`ExpectedF` and `ExpectedAUC` assume independent rows and integrate by Gauss-Legendre quadrature.
+`SampledF` (section 4 of the BOMC paper) needs no independence: every sample is one model and so one
+labelling of the whole test set. Three counts per label, gathered in one pass over the rows, give
+the F1 of every candidate threshold against every sample.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from labelweave._common.checks import check_choice, check_number, check_whole_nu
 from labelweave.decision.probabilities import Scores, check_probabilities, check_scores, like
 from labelweave.decision.rules import Draw, Need, ThresholdRule, cut_between, possible_cuts
 
-# Nodes are taken in blocks of this many matrix entries, to bound memory.
+# Nodes are processed in blocks of this many matrix entries, to bound memory.
 _BLOCK_ENTRIES = 2**18
-# Smaller powers of a node vanish beside 1 by rounding.
+# Smaller powers of a node are lost in rounding when added to 1.
 _SMALLEST_POWER = 2.0**-53
-# β² is rounded to a fraction of numbers up to this; larger ones would need many nodes.
+# β² is rounded to a fraction of numbers up to this; larger numbers would need many nodes.
 _LARGEST_TERM = 64
-# The error of an expected AUC is as small as rounding.
+# The tolerance of an expected AUC, which is of the size of rounding errors.
 _AUC_TOLERANCE = 1e-15
 
 
@@ -38,21 +38,21 @@ _AUC_TOLERANCE = 1e-15
 class ExpectedF(ThresholdRule):
     """The thresholds with the highest expected F_β, exact for independent rows.
 
-    Every label has a threshold of its own, for macro F_β, or with ``average="micro"`` all labels
-    have one, for micro F_β, as if each label of each row were a row by itself. The scores have to
-    be calibrated probabilities. The labels of different rows are independent for a fixed model;
-    `SampledF` also allows for the uncertainty of the model.
+    For macro F_β every label has its own threshold. With ``average="micro"`` all labels share one,
+    for micro F_β, as if each label of each row were a separate row. The scores have to be
+    calibrated probabilities. The labels of different rows are independent for a fixed model;
+    `SampledF` also accounts for the uncertainty of the model.
 
     Parameters
     ----------
     tolerance : float, default=1e-10
-        The largest error of an expected F that is allowed for the sake of speed: the threshold is
-        as good as the best one up to twice this.
+        The largest error of an expected F that is allowed for speed. The expected F of the chosen
+        threshold is at most twice this below the best one.
     beta : float, default=1.0
-        How many times as much recall counts as precision, from 1/8 to 8; β² is rounded to a
-        fraction with a numerator or denominator of at most 64.
+        The weight of recall relative to precision, from 1/8 to 8; β² is rounded to a fraction with
+        a numerator or denominator of at most 64.
     average : {"macro", "micro"}, default="macro"
-        Whether the F_β of single labels counts, or that of all labels together.
+        Whether to maximise the mean F_β of the labels, or the F_β of all labels pooled.
 
     Examples
     --------
@@ -96,8 +96,8 @@ class ExpectedF(ThresholdRule):
 class ExpectedAUC(ThresholdRule):
     """The threshold with the highest expected AUC of the labels, for independent rows.
 
-    The AUC of labels is also known as balanced accuracy: rare labels are given to far more rows
-    than have them. A test set where all rows have a label, or none, counts ½.
+    The AUC of predicted labels is also known as balanced accuracy: it predicts rare labels for far
+    more rows than have them. A label that all rows of the test set have, or none, counts ½.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class ExpectedAUC(ThresholdRule):
         """Return the thresholds with the highest expected AUC, (L,)."""
         del draw
         columns = zip(*_descending_columns(scores), strict=True)
-        # The gain of a row grows with its probability, so the rows that gain come first.
+        # The gain of a row grows with its probability, so the rows with a positive gain come first.
         cuts = [cut_between(ranked, int((_gains(p) > 0).sum())) for ranked, p in columns]
         return like(scores, np.array(cuts))
 
@@ -121,17 +121,17 @@ class ExpectedAUC(ThresholdRule):
 class SampledF(ThresholdRule):
     """The threshold with the highest expected F_β over samples of the model.
 
-    Unlike `ExpectedF`, it respects that all test rows are labelled by one and the same unknown
-    model: their labels depend on each other.
+    Unlike `ExpectedF`, it takes into account that all test rows follow the same unknown model, so
+    that their labels depend on each other.
 
     Parameters
     ----------
     samples : int, default=5
         Number S of labellings drawn from the model.
     grid : int or sequence of float, default=20
-        The candidate thresholds: their number G, evenly spread over (0, 1), or themselves.
+        The candidate thresholds, or their number G, evenly spread over (0, 1).
     beta : float, default=1.0
-        How many times as much recall counts as precision.
+        The weight of recall relative to precision.
 
     Examples
     --------
@@ -147,15 +147,15 @@ class SampledF(ThresholdRule):
     beta: float = 1.0
 
     def statistics(self, n_labels: int) -> F1Statistics:
-        """Return empty counts, to be filled batch by batch."""
+        """Return zero counts for `update`."""
         return F1Statistics(n_labels, self.samples, self.grid)
 
     def counted(self, scores: npt.ArrayLike, draw: Draw | None) -> F1Statistics:
-        """Return the counts of some rows, which add up over the parts of a test set."""
+        """Return the counts of some rows; `add` joins the counts of parts of a test set."""
         values = check_probabilities(scores)
         if draw is None:
             raise ValueError(
-                "SampledF needs draw=, labellings of the test rows drawn from the model; "
+                "SampledF needs draw=, which draws labellings of the test rows from the model; "
                 "ExpectedF needs only the scores"
             )
         counts = self.statistics(values.shape[1])
@@ -185,7 +185,7 @@ class F1Statistics:
         self.gamma = np.zeros((n_labels, len(self.grid)), dtype=np.int64)
 
     def update(self, scores: npt.ArrayLike, sampled_labels: npt.ArrayLike) -> None:
-        """Count rows by probabilities (n, L) and labels (S, n, L) of always the same S models."""
+        """Count rows with probabilities (n, L) and labels (S, n, L) drawn from S fixed models."""
         values = check_probabilities(scores)
         drawn = np.asarray(sampled_labels)
         n_labels, n_samples, _ = self.alpha.shape
@@ -196,7 +196,7 @@ class F1Statistics:
             )
         if not np.isin(drawn, (0, 1)).all():
             raise ValueError("sampled_labels must be 0 or 1")
-        # The number of candidates below each score, and its place among the counts of all labels.
+        # The number of candidates below each score is its place among the counts of its label.
         below = np.searchsorted(self.grid, values, side="left")
         place = below + np.arange(n_labels) * (len(self.grid) + 1)
         self.gamma += self._above(place.ravel())
@@ -205,7 +205,7 @@ class F1Statistics:
             self.beta[:, s] += labels.sum(axis=0)
 
     def add(self, other: F1Statistics) -> None:
-        """Count the rows that another one of the same samples and candidates has counted."""
+        """Add counts made with the same samples and candidates."""
         self.alpha += other.alpha
         self.beta += other.beta
         self.gamma += other.gamma
@@ -218,14 +218,14 @@ class F1Statistics:
         return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, -2::-1])
 
     def expected_f1(self, beta: float = 1.0) -> Floats:
-        """Return the mean F_β over the samples, (L, G); no labels where there are none count 1."""
+        """Return the mean F_β over the samples, (L, G); 0/0 counts as 1."""
         check_number(beta, "beta", above=0, finite=False)
         both = beta**2 * self.beta[:, :, None] + self.gamma[:, None, :]
         found = (1 + beta**2) * self.alpha
         return np.asarray(np.where(both == 0, 1.0, found / np.where(both == 0, 1.0, both)).mean(1))
 
     def thresholds(self, beta: float = 1.0) -> Floats:
-        """Return the best candidate of each label, (L,); among equals the highest."""
+        """Return the best candidate of each label, (L,), the highest among equals."""
         expected = self.expected_f1(beta)
         best = expected.shape[1] - 1 - np.argmax(expected[:, ::-1], axis=1)
         return np.asarray(self.grid[best])
@@ -254,7 +254,7 @@ def _descending_columns(scores: npt.ArrayLike) -> tuple[Floats, Floats]:
 def expected_f1(
     probabilities: npt.ArrayLike, tolerance: float = 1e-10, *, beta: float = 1.0
 ) -> Floats:
-    """Return the expected F_β if the m most probable rows get a label, (n+1,); 0/0 is 1."""
+    """Return the expected F_β if the m most probable rows get a label, (n+1,); 0/0 counts as 1."""
     values = check_probabilities(np.reshape(probabilities, (-1, 1)))[:, 0]
     descending = -np.sort(-values)
     return _expected_f(descending, tolerance, _squared(beta), keep_tail=True)
@@ -300,7 +300,7 @@ def _integrals(p: Floats, nodes: Floats, weights: Floats, a: int, b: int) -> Flo
         t = nodes[start : start + step]
         power = np.maximum(t**a, _SMALLEST_POWER)
         log_g = _log_g(p, power)
-        # G grows with t and the nodes descend: the rest of the integrand is at most n·G.
+        # G grows with t and the nodes descend, so the rest of the integrand is at most n·G.
         if log_g[0] + math.log(len(p) + 1) < -80:
             break
         summed = np.cumsum(p / (1 - (1 - power)[:, None] * p), axis=1)
@@ -333,7 +333,7 @@ def expected_auc(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 def _gains(p: Floats) -> Floats:
     """E[y_i / T] − E[(1 − y_i) / (n − T)], (n,); rows where T is 0 or n have nothing to gain."""
-    # If all rows are alike there is no AUC, so their contribution is subtracted.
+    # There is no AUC if all rows have the label or none, so this contribution is subtracted.
     all_positive, all_negative = np.prod(p), np.prod(1 - p)
     n = max(1, len(p))
     return (_shares(p) - all_positive / n) - (_shares(1 - p) - all_negative / n)

@@ -1,7 +1,7 @@
 """Losses that are minimised exactly, label by label or by the mode, and partial abstention.
 
-Under losses of a fixed number of labels, and the ranking loss, label j contributes a weighted sum
-Σ_s w(s) P(y_j = 1, |y| = s) over the number s of true labels (math.md, section 6).
+In the ranking loss and losses that predict a fixed number of labels, label j contributes a weighted
+sum Σ_s w(s) P(y_j = 1, |y| = s) over the number s of true labels (math.md, section 6).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from labelweave.inference.strategy import Inference
 from labelweave.joint import JointDistribution, Mode
 from labelweave.joint.enumeration import row_blocks
 
-#: The value of a label that stays open.
+#: The value of an open label.
 OPEN = -1
 
 
@@ -31,12 +31,12 @@ class Decision(Protocol):
     """A callable that turns joint distributions into one label vector a row, (n, L) int8."""
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
-        """Return the labels to output."""
+        """Return the chosen labels, (n, L)."""
         ...
 
 
 class Loss(Decision, Protocol):
-    """A loss: called, it decides; `risk` is the average cost of a decision."""
+    """A decision with a loss: a call decides, and `risk` is the expected cost of a decision."""
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
         """Return the expected loss of ``labels`` in each row, (n,)."""
@@ -44,7 +44,7 @@ class Loss(Decision, Protocol):
 
 
 class UnprovenModeWarning(UserWarning):
-    """A prediction asked for the most probable label vector and got the best one found.
+    """A prediction used the best label vector found, which may not be the most probable one.
 
     Examples
     --------
@@ -55,13 +55,13 @@ class UnprovenModeWarning(UserWarning):
 
 @dataclass(frozen=True)
 class SubsetLoss:
-    """One unless the whole label vector is right; minimised by the mode.
+    """One unless the whole label vector is correct; minimised by the mode.
 
     Parameters
     ----------
     inference : Inference, optional
-        How to look for the mode. The default is the strategy of the estimator that predicted the
-        joint distribution, and otherwise `Auto()`, as in ``joint.mode()``.
+        The strategy that finds the mode. The default is the strategy of the estimator that
+        predicted the joint distribution, else `Auto()`, as in ``joint.mode()``.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class SubsetLoss:
     inference: Inference | None = None
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
-        """Return the most probable label vectors; warns if a proof was sought and not found."""
+        """Return the most probable label vectors; warn if a proof was sought and not found."""
         strategy = self.inference or joint.inference or Auto()
         mode = joint.mode(strategy)
         if isinstance(strategy, Inference) and strategy.seeks_proof:
@@ -82,19 +82,19 @@ class SubsetLoss:
         return mode.labels
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
-        """Return the probability that ``labels`` is not the whole truth, (n,)."""
+        """Return the probability that ``labels`` differs from the true vector, (n,)."""
         return np.asarray(-np.expm1(joint.log_prob(labels)))
 
 
 def _warn_unless_proven(mode: Mode, strategy: Inference) -> None:
-    """Warn if a strategy left some rows unproven; by Python's rules, once in a session."""
+    """Warn, by default once in a session, if a strategy left some rows unproven."""
     left = ~mode.optimal
     if left.any():
         gap = mode.gap[left]
         search = "mode()" if strategy == Auto() else f"mode({strategy!r})"
         warnings.warn(
-            f"{left.sum()} of {len(left)} rows have the best label vector found, not one proven to "
-            f"be the most probable: the mode may be up to {gap.max():.2g} nats likelier "
+            f"{left.sum()} of {len(left)} rows have the best label vector found, without a proof "
+            f"that it is the most probable: the mode may be up to {gap.max():.2g} nats likelier "
             f"({gap.mean():.2g} on average); predict_joint(X).{search}.gap tells row by row, "
             "Auto(budget=...) searches longer with a larger budget",
             UnprovenModeWarning,
@@ -109,8 +109,8 @@ class HammingLoss:
     Parameters
     ----------
     false_positive, false_negative : float or (L,) sequence of float, default=1.0
-        The cost of predicting a label that is not there, and of missing one that is; one number,
-        or one for each label.
+        The costs of predicting a false label and of missing a true one: one number, or one for each
+        label.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class HammingLoss:
             object.__setattr__(self, name, tuple(plain.tolist()) if costs.ndim else float(plain))
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
-        """Return the labels that cost less if they are predicted."""
+        """Return the labels whose prediction lowers the expected cost."""
         marginals = joint.marginals()
         wrong, missed = self._costs(joint.n_labels)
         return (marginals * missed > (1 - marginals) * wrong).astype(np.int8)
@@ -165,13 +165,13 @@ class HammingLoss:
 
 @dataclass(frozen=True)
 class PartialAbstention:
-    """Leave a label open, -1, where its decision would cost more on average than its price.
+    """Leave a label open, -1, where the expected cost of a decision exceeds a price.
 
     Parameters
     ----------
     price : float
         The cost of an open label. At 0 all labels that are not certain stay open. A wrong label
-        costs 1 unless `loss` says otherwise, and then nothing stays open from a price of one half.
+        costs 1 by default; then no label stays open at a price of one half or more.
     loss : HammingLoss, optional
         The costs of wrong labels.
 
@@ -215,16 +215,17 @@ def _weighted_by_cardinality(joint: JointDistribution, weights: Floats) -> Float
 class RankingLoss:
     """Pairs of a true and a false label of which the false one is ranked first; minimised exactly.
 
-    A pair of equal rank counts one half. `scores` is the ranking of least expected loss
-    (Dembczyński, Waegeman, Cheng and Hüllermeier, 2012). A label vector is a ranking too, of the
-    predicted labels before the others; called, the loss returns the best of these. Exact wherever
-    ``joint.cardinality_by_label()`` is, or ``joint.marginals()`` without normalisation.
+    A pair of equal rank counts one half. `scores` gives the ranking of least expected loss
+    (Dembczyński, Waegeman, Cheng and Hüllermeier, 2012). A label vector is also a ranking, with the
+    predicted labels before the others, and a call of the loss returns the best label vector. The
+    result is exact wherever ``joint.cardinality_by_label()`` is, or without normalisation,
+    ``joint.marginals()``.
 
     Parameters
     ----------
     normalized : bool, default=True
         Whether to divide by the number of pairs, s·(L−s) if s of L labels are true; a row without
-        pairs has no loss.
+        pairs has loss 0.
 
     Examples
     --------
@@ -256,8 +257,8 @@ class RankingLoss:
     def ranking_risk(self, joint: JointDistribution, scores: npt.ArrayLike) -> Floats:
         """Return the expected loss of ranking labels by the (n, L) ``scores``, highest first, (n,).
 
-        If all labels had the same rank, half of the pairs would be lost. A label that is ranked
-        before b others and after a wins (b − a)/2 times its own score.
+        With equal ranks, half of the pairs would be lost. A label ranked before b others and after
+        a others lowers the loss by (b − a)/2 times its own score.
         """
         values = np.asarray(scores)
         if values.shape != (joint.n_rows, joint.n_labels) or np.isnan(values).any():
@@ -297,18 +298,18 @@ class _TopK(ABC):
         return np.ones(min(self.k, n_labels))
 
     def scores(self, joint: JointDistribution, /) -> Floats:
-        """Return the average gain by each label, (n, L): the scores to rank labels by."""
+        """Return the scores to rank labels by, (n, L): the expected gain of each label."""
         return _weighted_by_cardinality(joint, self._weights(joint.n_labels))
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
-        """Return the k labels that add most, the first ones among equals."""
+        """Return the k labels with the largest gains, the first ones among equals."""
         best = np.argsort(-self._ranked(joint), axis=1, kind="stable")[:, : self.k]
         labels = np.zeros((joint.n_rows, joint.n_labels), dtype=np.int8)
         np.put_along_axis(labels, best, 1, axis=1)
         return labels
 
     def _ranked(self, joint: JointDistribution) -> Floats:
-        """Return numbers in the order of the scores, (n, L)."""
+        """Return numbers (n, L) with the order of the scores."""
         return self.scores(joint)
 
     def risk(self, joint: JointDistribution, labels: npt.ArrayLike) -> Floats:
@@ -319,7 +320,7 @@ class _TopK(ABC):
         return 1.0 - self._certain(joint) - gains[:, : len(discounts)] @ discounts
 
     def _certain(self, joint: JointDistribution) -> Floats:
-        """Return the gain by rows without labels, (n,), which any prediction has."""
+        """Return the gain from the event of no true labels, which any prediction has, (n,)."""
         return joint.cardinality()[:, 0]
 
 
@@ -353,7 +354,7 @@ class PrecisionAtK(_TopK):
 class RecallAtK(_TopK):
     """One minus the share of the true labels that are among k predicted ones; minimised exactly.
 
-    A row without labels has recall 1. The parameter is that of `PrecisionAtK`.
+    A row without labels has recall 1. The parameter is as in `PrecisionAtK`.
 
     Examples
     --------
@@ -371,8 +372,8 @@ class RecallAtK(_TopK):
 class NDCGAtK(_TopK):
     """One minus the normalised discounted cumulative gain of k ranked labels; minimised exactly.
 
-    A label found at rank r counts 1/log₂(r + 1), divided by the sum of the best ranking. A row
-    without labels has an nDCG of 1. The parameter is that of `PrecisionAtK`, and `scores` are the
+    A true label at rank r counts 1/log₂(r + 1), divided by the sum for the best ranking. A row
+    without labels has an nDCG of 1. The parameter is as in `PrecisionAtK`, and `scores` are the
     values to rank the labels by.
 
     Examples

@@ -1,4 +1,4 @@
-"""Scores of rows as rules for test sets take them: plain numbers, or probabilities as log-odds."""
+"""The scores that rules for test sets accept: plain numbers, or probabilities as log-odds."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from scipy.special import expit, logit
 
 from labelweave._common.arrays import Floats
 
-# The log-odds of a label that is certain: finite, and beyond all others.
+# The finite log-odds of a certain label, larger than all others.
 _CERTAIN = 1e300
 
 
 class Probabilities:
     """Probabilities that are held as log-odds, so that those near 0 and 1 keep their order.
 
-    A probability is rounded to 1 from log-odds of 37 on, and many rows would have equal scores.
+    From log-odds of 37 on, a probability is rounded to 1, and many rows would have equal scores.
     Rules for test sets rank rows by `log_odds`, which are infinite for a probability of 0 or 1, and
-    choose thresholds of this class; NumPy takes the object for an array of probabilities.
+    return thresholds of this class. NumPy treats the object as an array of probabilities.
     """
 
     def __init__(self, log_odds: npt.ArrayLike) -> None:
@@ -43,7 +43,7 @@ class Probabilities:
         return len(self.log_odds)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        del copy  # they are computed
+        del copy  # the probabilities are computed
         return np.asarray(expit(self.log_odds), dtype=dtype)
 
     def __getitem__(self, index: Any) -> Self:
@@ -69,7 +69,7 @@ def as_scores(values: npt.ArrayLike) -> Scores:
 
 
 def check_scores(scores: npt.ArrayLike) -> Floats:
-    """Return the finite numbers that rank the rows, (n, L): scores, or log-odds cut off."""
+    """Return the finite numbers that rank the rows, (n, L): scores, or clipped log-odds."""
     given = as_scores(scores)
     values = given.log_odds if isinstance(given, Probabilities) else given
     if values.ndim != 2:
@@ -95,12 +95,12 @@ def check_probabilities(scores: npt.ArrayLike) -> Floats:
 
 
 def like(scores: npt.ArrayLike, thresholds: Floats) -> Scores:
-    """Return thresholds, chosen among the numbers of `check_scores`, in the units of the scores."""
+    """Convert thresholds from the units of `check_scores` to the units of the scores."""
     return Probabilities(thresholds) if isinstance(scores, Probabilities) else thresholds
 
 
 def ranked_like(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Floats:
-    """Return thresholds in the units of the numbers of `check_scores` for the scores."""
+    """Convert thresholds from the units of the scores to the units of `check_scores`."""
     if isinstance(scores, Probabilities):
         given = as_scores(thresholds)
         held = given if isinstance(given, Probabilities) else Probabilities.of(given)
@@ -109,7 +109,7 @@ def ranked_like(scores: npt.ArrayLike, thresholds: npt.ArrayLike) -> Floats:
 
 
 def joined(parts: Sequence[Scores]) -> Scores:
-    """Return the scores of several parts, one after the other; as `Probabilities` if one is."""
+    """Concatenate the scores of several parts, as `Probabilities` if one part has them."""
     held = next((part for part in parts if isinstance(part, Probabilities)), None)
     if held is None:
         return np.concatenate([np.asarray(part) for part in parts])

@@ -3,7 +3,7 @@
 Measures such as macro F1 couple the rows of a test set, so the best labels of one row depend on the
 other rows. A `ThresholdRule` looks at the scores of all rows, of any model, and chooses the score
 above which each label is predicted. The rules here match frequencies of training, fix a threshold
-or count votes; `expected` has those that maximise an expectation, `tuned` those that learn from
+or count votes; `expected` has rules that maximise an expectation, `tuned` rules that learn from
 held-out rows.
 """
 
@@ -29,7 +29,7 @@ from labelweave.joint import JointDistribution, MixtureJoint
 HeldOut: TypeAlias = (
     tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 )
-#: Given S, returns S label matrices (n, L) of the test rows, drawn from the model.
+#: A function that returns, for S, S label matrices (n, L) of the test rows drawn from the model.
 Draw: TypeAlias = Callable[[int], Iterable[npt.ArrayLike]]
 #: What a rule may need; see `ThresholdRule.needs`.
 Need: TypeAlias = Literal["rows", "held_out", "draws", "joint", "probabilities"]
@@ -43,7 +43,7 @@ class ScoredRows(NamedTuple):
 
     @classmethod
     def of(cls, joint: JointDistribution) -> ScoredRows:
-        """Return the log-odds of marginals, and draws that are the same at every call."""
+        """Return the marginals with their log-odds, and the same draws at every call."""
         scores = Probabilities(joint.marginal_log_odds())
         return cls(scores, lambda k: np.moveaxis(joint.sample(k, 0), 1, 0))
 
@@ -55,21 +55,21 @@ class ThresholdRule(ABC):
     none, one of minus infinity to all. `informed` is called once, with facts about the training
     rows; `thresholds` is then called for every test set. `needs` says what both depend on.
 
-    Scores may be the values of any decision function or probabilities, and thresholds are in the
-    same units. The estimators of P(y|x) pass `Probabilities`, which hold log-odds: no two rows are
-    tied because their probabilities are rounded to the same number. Settings of a rule, such as the
-    threshold of `FixedThreshold`, are probabilities there. As the ``decision`` of an estimator a
-    rule labels the rows passed to `predict` as one test set.
+    Scores may be probabilities or the values of any decision function, and thresholds are in the
+    same units. The estimators of P(y|x) pass `Probabilities`, which hold log-odds, so that rounding
+    ties no two rows; settings of a rule, such as the threshold of `FixedThreshold`, are then
+    probabilities. As the ``decision`` of an estimator, a rule labels the rows passed to `predict`
+    as one test set.
     """
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What `informed` and `thresholds` depend on beside the rates of training.
+        """The inputs of `informed` and `thresholds` besides the rates of training.
 
-        With "held_out", `informed` takes scores of rows the model was not trained on. With "rows",
-        thresholds depend on the test rows; with "draws" also on label vectors drawn from the model.
-        With "joint", `scored` takes other scores than the marginals. With "probabilities", scores
-        have to be probabilities.
+        With "held_out", `informed` needs scores of rows the model was not trained on. With "rows",
+        thresholds depend on the test rows; with "draws", also on label vectors drawn from the
+        model. With "joint", `scored` uses other scores than the marginals. With "probabilities",
+        scores have to be probabilities.
         """
         return frozenset({"rows"})
 
@@ -81,14 +81,14 @@ class ThresholdRule(ABC):
     def informed(self, rates: npt.ArrayLike, held_out: HeldOut | None = None) -> ThresholdRule:
         """Return the rule with the facts about training that it needs.
 
-        `rates`, (L,), are the shares of the training rows that have each label. Only rules that
-        need them use `held_out` rows, which the model was not trained on.
+        `rates`, (L,), are the shares of the training rows that have each label. Some rules also
+        need `held_out` rows, which the model was not trained on.
         """
         del rates, held_out
         return self
 
     def for_labels(self, labels: Indices) -> ThresholdRule:
-        """Return the informed rule for some of the labels, if it goes label by label."""
+        """Return the informed rule for some of the labels, if it decides label by label."""
         del labels
         return self
 
@@ -109,7 +109,7 @@ class ThresholdRule(ABC):
         return apply_thresholds(scores, self.thresholds(scores, draw))
 
     def __call__(self, joint: JointDistribution, /) -> Labels:
-        """Return the labels of the rows of a joint, taken as one test set; always the same ones."""
+        """Return the labels of the rows, taken as one test set; they are the same at every call."""
         return self.label(*self.scored(joint))
 
 
@@ -120,7 +120,7 @@ class FixedThreshold(ThresholdRule):
     Parameters
     ----------
     threshold : float, default=0.5
-        One half suits probabilities, 0 suits decision values.
+        Use one half for probabilities and 0 for decision values.
 
     Examples
     --------
@@ -142,11 +142,11 @@ class FixedThreshold(ThresholdRule):
 class ClassMassNormalization(ThresholdRule):
     """Predict each label on the same share of test rows as had it in training (CMN).
 
-    The rows with the highest scores get the label, as many as come closest to its training
-    frequency; rows with equal scores get it together or not at all. Scores need not be calibrated:
-    only their order matters. As published, with ``ClassMassNormalization.preset("published")``,
-    the rule matches the frequency of every label: one that is expected on less than half a row is
-    predicted on none.
+    The rows with the highest scores get the label; their number comes as close as possible to its
+    training frequency, and rows with equal scores get it together or not at all. Only the order of
+    scores matters, so they need not be calibrated. The published rule,
+    ``ClassMassNormalization.preset("published")``, matches the frequency of every label: a label
+    that is expected on less than half a row is predicted on none.
 
     Parameters
     ----------
@@ -155,12 +155,12 @@ class ClassMassNormalization(ThresholdRule):
         rule provides it.
     fallback : float or None, default=0.5
         The threshold of labels that are expected on too few rows, see `least_rows`, in the units of
-        the scores: 0.5 suits probabilities (also those that are held as log-odds), 0 decision
-        values. If None, their frequency is matched all the same.
+        the scores: use 0.5 for probabilities (also if held as log-odds) and 0 for decision values.
+        If None, the rule matches the frequency of these labels, too.
     least_rows : float, default=2.0
-        A label expected on m test rows is on none of them with probability exp(-m), and then any
-        row that gets it is wrong. A label that was not constant in training and is expected on
-        fewer rows than this (or on all but fewer) has the `fallback` as its threshold.
+        A label expected on m test rows is on none of them with probability exp(-m), and then every
+        prediction of it is wrong. A label that was not constant in training and is expected on
+        fewer rows than this (or missing on fewer) has the `fallback` as its threshold.
 
     Examples
     --------
@@ -219,7 +219,7 @@ class ClassMassNormalization(ThresholdRule):
     def _cut(self, scores: Floats, rate: float, fallback: float | None) -> float:
         n_rows = len(scores)
         expected = rate * n_rows
-        # Rates are quotients: an expectation of two rows may be computed as slightly less.
+        # Rates are quotients, so an expectation of two rows may be computed as slightly less.
         too_few = min(expected, n_rows - expected) < self.least_rows * (1 - 1e-9)
         if too_few and 0 < rate < 1 and fallback is not None:
             return fallback
@@ -233,8 +233,9 @@ class CardinalityThreshold(ThresholdRule):
     """One threshold for all labels, calibrated on the label cardinality (LCard, PCut1).
 
     The label cardinality is the mean number of labels of a row. The rule chooses the threshold at
-    which the cardinality of the test rows comes as close as possible to that of the training rows;
-    of two that are equally close, the higher one. Equal scores are above it together or not at all.
+    which the cardinality of the test rows comes as close as possible to the cardinality of the
+    training rows, the higher one of two that are equally close. Rows with equal scores get a label
+    together or not at all.
     The scores of all labels are compared with one another, so they must be on one scale: marginals,
     or the votes of an ensemble (`MajorityVote`), as in the ensembles of classifier chains of Read,
     Pfahringer, Holmes and Frank (Machine Learning 85, 2011).
@@ -282,7 +283,7 @@ class CardinalityThreshold(ThresholdRule):
                 "CardinalityThreshold needs cardinality=, the mean number of labels of a training "
                 "row"
             )
-        # Rates are quotients: if all rows have all labels, their sum may exceed L slightly.
+        # Rates are quotients, so if all rows have all labels, their sum may exceed L slightly.
         share = self.cardinality / n_labels
         if share > 1 + 1e-9:
             raise ValueError(
@@ -296,15 +297,15 @@ class CardinalityThreshold(ThresholdRule):
 class MajorityVote(ThresholdRule):
     """The labels for which more than a given share of a mixture's components vote.
 
-    This is how an ensemble of classifier chains (ECC) decides: every chain predicts a label vector
-    on its own, and a label is predicted where enough of them agree. As published, with
+    An ensemble of classifier chains (ECC) decides in this way: every chain predicts a label vector
+    on its own, and a label is predicted if enough chains agree. In the published version,
     ``MajorityVote.preset("published")``, the threshold gives test rows as many labels as training
     rows had, on average (`CardinalityThreshold`).
 
     Parameters
     ----------
     inference : Inference, default=Greedy()
-        How each component predicts.
+        The strategy that each component predicts with.
     threshold : float or ThresholdRule, default=0.5
         Share of the votes above which a label is predicted, or the rule that chooses it for a whole
         test set.
@@ -329,17 +330,17 @@ class MajorityVote(ThresholdRule):
 
     @property
     def rule(self) -> ThresholdRule:
-        """The rule that chooses how many votes are enough."""
+        """The rule that chooses the threshold of the votes."""
         given = self.threshold
         return given if isinstance(given, ThresholdRule) else FixedThreshold(given)
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The needs of the rule of the threshold, and votes, which come from the distribution."""
+        """The needs of the threshold's rule, and "joint", as votes come from the distribution."""
         return self.rule.needs | {"joint", "probabilities"}
 
     def informed(self, rates: npt.ArrayLike, held_out: HeldOut | None = None) -> MajorityVote:
-        """Return the vote with the facts about training that its threshold needs."""
+        """Return the rule with the facts about training that its threshold needs."""
         if not isinstance(self.threshold, ThresholdRule):
             return self
         return replace(self, threshold=self.threshold.informed(rates, held_out))
@@ -349,11 +350,11 @@ class MajorityVote(ThresholdRule):
         return ScoredRows(self.shares(joint))
 
     def thresholds(self, scores: npt.ArrayLike, draw: Draw | None = None) -> Scores:
-        """Return the share of votes that each label needs, (L,), given those of all rows."""
+        """Return the share of votes that each label needs, (L,), given the shares of all rows."""
         return self.rule.thresholds(scores, draw)
 
     def shares(self, joint: JointDistribution, /) -> Floats:
-        """Return the share of votes of each label, (n, L); without components, of one vote."""
+        """Return the share of votes of each label, (n, L); a single form has one vote."""
         if not isinstance(joint, MixtureJoint):
             return np.asarray(joint.mode(self.inference).labels, dtype=np.float64)
         votes = np.zeros((joint.n_rows, joint.n_labels))

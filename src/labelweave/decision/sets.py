@@ -1,4 +1,4 @@
-"""Sets of label vectors: every vector that is probable enough, and the labels they agree on."""
+"""Sets of label vectors: all vectors that are probable enough, and the labels they agree on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labelweave.joint.enumeration import label_vectors, row_blocks
 
 # The length of the first list of a row, and the factor by which each further list is longer.
 _FIRST, _GROWTH = 16, 4
-# Rows that are shown, vectors of each, and labels of a vector.
+# The most rows shown, vectors per row, and labels per vector.
 _ROWS, _VECTORS, _LABELS = 5, 3, 6
 
 
@@ -35,15 +35,14 @@ class VectorSets:
     sizes : (n,) array of int
         How many vectors each row has in `vectors`; at least one.
     complete : (n,) array of bool
-        Whether these are all vectors of the set; a set that is too large is not written out.
+        Whether `vectors` has all vectors of the set; sets that are too large are cut short.
     inner, outer : (n, L) arrays of bool
-        Labels that all vectors of the set have, and labels that at least one has. Where a set is
-        not complete, `inner` has no label too many, `outer` none too few.
+        Labels that all vectors of the set have, and labels that at least one has. For a set that is
+        not complete, `inner` may miss labels and `outer` may have too many, never the reverse.
     label_names : tuple of str or None
         Known if the joint distribution has names.
     confidence : float or None
-        The probability with which a set contains the true vector, if a `ConformalClassifier` has
-        made it.
+        The probability that a set of a `ConformalClassifier` contains the true vector.
 
     Examples
     --------
@@ -100,7 +99,7 @@ class VectorSets:
         return iter(np.split(self.vectors, np.cumsum(self.sizes))[:-1])
 
     def contains(self, Y: npt.ArrayLike) -> Mask:
-        """Whether one label vector of each row is among the vectors written out, (n,)."""
+        """Whether one label vector of each row is in `vectors`, (n,)."""
         wanted = check_labels(Y, len(self), self.vectors.shape[1])
         rows = np.repeat(np.arange(len(self)), self.sizes)
         equal = (self.vectors == wanted[rows]).all(axis=1)
@@ -112,7 +111,6 @@ class VectorSets:
         return "\n".join([self._heading(), *rows, *left_out(len(self) - len(rows))])
 
     def _repr_html_(self) -> str:
-        """Show the first rows in notebooks."""
         import pandas as pd
 
         shown = range(min(len(self), _ROWS))
@@ -140,7 +138,7 @@ class VectorSets:
         return heading + (f"; {counted(cut, 'set')} cut short" if cut else "")
 
     def _listed(self, row: int) -> list[str]:
-        """Return the first vectors of a row as sets of labels, and how many others there are."""
+        """Return the first vectors of a row as sets of labels, and the number of others."""
         vectors = self[row]
         shown = [
             f"{{{self._named(vector) if vector.any() else ''}}}" for vector in vectors[:_VECTORS]
@@ -182,7 +180,7 @@ def probable_vectors(
     the most probable first, and whether all vectors of a row are there, (n,).
     """
     most = min(max_size, 2**joint.n_labels)
-    # Lists leave out vectors of probability zero, which a floor of -inf includes.
+    # Lists omit vectors of probability zero, which a floor of -inf includes.
     all_vectors = np.isneginf(floor) & (most == 2**joint.n_labels)
     every = label_vectors(joint.n_labels) if all_vectors.any() else np.empty((0, joint.n_labels))
     rows = np.flatnonzero(all_vectors)
@@ -212,8 +210,8 @@ def probable_vectors(
 def reachable_values(joint: JointDistribution, floor: Floats) -> Mask:
     """Return which values labels have in vectors at or above the floor, (n, L, 2), without a list.
 
-    Label j has the value v in such a vector if the mode given y_j = v is one. The upper bound of a
-    mode that is not proven decides, so that no value is missed.
+    Label j has the value v in one of them if the mode given y_j = v is at or above the floor. The
+    upper bound of a mode that is not proven decides, so that no value is missed.
     """
     reachable = np.isneginf(floor)[:, None, None].repeat(joint.n_labels, 1).repeat(2, 2)
     for label in range(joint.n_labels):

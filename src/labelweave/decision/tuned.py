@@ -53,10 +53,10 @@ class LabelledScores(NamedTuple):
 class TunedThresholds(ThresholdRule):
     """The thresholds with the best F1 on held-out rows (SCut; math.md, section 6).
 
-    For macro F1 each label has a threshold of its own. Micro F1 pools the decisions on all labels,
-    which then share one threshold. As the ``decision`` of an estimator of P(y|x), `fit` holds the
-    rows out by itself, in five folds; there "macro_f1" stands for ``TunedThresholds(smoothing=30)``
-    and "micro_f1" for ``TunedThresholds(average="micro")``.
+    For macro F1 each label has its own threshold. Micro F1 pools the decisions on all labels, which
+    then share one threshold. With this ``decision``, `fit` of an estimator of P(y|x) holds out the
+    rows itself, in five folds; there "macro_f1" stands for ``TunedThresholds(smoothing=30)`` and
+    "micro_f1" for ``TunedThresholds(average="micro")``.
 
     Parameters
     ----------
@@ -64,19 +64,18 @@ class TunedThresholds(ThresholdRule):
         Thresholds that are already tuned. By default `informed` tunes them, on held-out rows and in
         the units of their scores: ``TunedThresholds().informed(rates, (scores, labels))``.
     fbr : float, default=0.0
-        Labels whose best F1 on the held-out rows is lower than this get the `fallback`: with few
-        positives a tuned threshold would be a matter of luck, and one that is too low is costly.
-        0 tunes all labels.
+        Labels whose best F1 on the held-out rows is lower than this get the `fallback`. With few
+        positives, chance would determine a tuned threshold, and a threshold that is too low is
+        costly. 0 tunes all labels.
     fallback : {"highest", "never"}, default="highest"
-        The threshold of such labels: the highest held-out score (the rule FBR.1) or infinity
+        The threshold of labels below `fbr`: the highest held-out score (the rule FBR.1) or infinity
         (FBR.0).
     smoothing : float, default=0.0
-        The other remedy where positives are few: F1 is computed as if each held-out row had the
-        label to the extent of its own score, with the weight of so many positives against those
-        that there are. Scores must then be calibrated probabilities. Labels without positives are
-        given to no row.
+        Another remedy for few positives: the true labels are mixed with the scores, which get the
+        weight of this many positives. Scores must then be calibrated probabilities. Labels without
+        positives are predicted on no row.
     average : {"macro", "micro"}, default="macro"
-        Whether the F1 of single labels counts, or that of all labels together, which takes neither
+        Whether to maximise the F1 of each label, or of all labels pooled; the latter takes neither
         `fbr` nor `smoothing`.
 
     Examples
@@ -117,7 +116,7 @@ class TunedThresholds(ThresholdRule):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """Held-out rows until thresholds are tuned; probabilities to smooth labels by."""
+        """Held-out rows until thresholds are tuned, and probabilities for smoothing."""
         held_out: set[Need] = {"held_out"} if self.values is None else set()
         probabilities: set[Need] = {"probabilities"} if self.smoothing > 0 else set()
         return frozenset(held_out | probabilities)
@@ -167,7 +166,7 @@ class TunedThresholds(ThresholdRule):
         return tuned
 
     def _common(self, known: LabelledScores) -> Floats:
-        """Return the threshold for all labels with the best micro F1; of several the highest."""
+        """Return the common threshold with the best micro F1, the highest among equals."""
         weight = np.repeat(known.weight, known.labels.shape[1])
         values = check_scores(known.scores).ravel()
         return np.asarray(best_cut(values, known.labels.ravel(), weight)[0])
@@ -182,7 +181,7 @@ def _smoothed(known: LabelledScores, smoothing: float) -> Floats:
 
 
 def best_cut(scores: Floats, truth: npt.NDArray[Any], weight: Floats) -> tuple[float, float]:
-    """Return the threshold with the best F1, and that F1; it is 1 if there are no positives."""
+    """Return the threshold with the best F1 and this F1, which is 1 if there are no positives."""
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
     cuts = possible_cuts(descending)

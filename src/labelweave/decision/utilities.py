@@ -1,4 +1,4 @@
-"""The F-measure, the Jaccard index and any other utility: exact, or by weighted label vectors."""
+"""Losses by the F-measure, the Jaccard index or any utility: exact or from weighted vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labelweave.joint import JointDistribution
 from labelweave.joint.capabilities import independent_log_odds
 from labelweave.joint.enumeration import label_vectors, row_blocks
 
-# Up to this many labels all vectors are scenarios and candidates: decisions are exact.
+# Up to this many labels all vectors are scenarios and candidates, so decisions are exact.
 _MAX_EXACT = 8
 # With more labels, this many of the most probable scenarios are candidates.
 _MOST_CANDIDATES = 64
@@ -27,13 +27,13 @@ _MOST_CANDIDATES = 64
 class FLoss:
     """One minus the F-measure of a row, (1+β²)·|y ∧ ŷ| / (β²·|y| + |ŷ|); minimised exactly.
 
-    A row without labels for which none are predicted has F-measure 1. Exact wherever
-    ``joint.cardinality_by_label()`` is (Dembczyński et al., 2011; math.md, section 6).
+    If a row has no labels and none are predicted, its F-measure is 1. The decision is exact
+    wherever ``joint.cardinality_by_label()`` is (Dembczyński et al., 2011; math.md, section 6).
 
     Parameters
     ----------
     beta : float, default=1.0
-        How many times as important recall is as precision.
+        The weight of recall relative to precision.
 
     Examples
     --------
@@ -72,14 +72,14 @@ class FLoss:
         return self._by_blocks(joint, chosen)[1]
 
     def labels_and_risk(self, joint: JointDistribution) -> tuple[Labels, Floats]:
-        """Return the best label vectors and their risk; their common part is computed once."""
+        """Return the best label vectors and their risk, and compute their common part once."""
         if independent_log_odds(joint) is not None:
             labels = self(joint)
             return labels, self.risk(joint, labels)
         return self._by_blocks(joint, None)
 
     def _by_blocks(self, joint: JointDistribution, labels: Labels | None) -> tuple[Labels, Floats]:
-        """Return ``labels``, or else the best ones, and their risk, one block of rows at a time."""
+        """Return ``labels`` (the best ones if None) and their risk, block by block."""
         chosen = np.zeros((joint.n_rows, joint.n_labels), np.int8) if labels is None else labels
         risk = np.empty(joint.n_rows)
         for rows in row_blocks(joint.n_rows, joint.n_labels**2):
@@ -93,13 +93,13 @@ class FLoss:
         return chosen, risk
 
     def _risk(self, by_label: Floats, none: Floats, chosen: Labels) -> Floats:
-        """Return the risk by P(y_j = 1, |y| = s) and by ``none``, P(|y| = 0)."""
+        """Return the risk given P(y_j = 1, |y| = s) and ``none``, P(|y| = 0)."""
         size, true = chosen.sum(axis=1, dtype=np.int64), np.arange(1, chosen.shape[1] + 1)
         found = np.einsum("nj,njs->ns", chosen, by_label)[:, 1:]
-        # The value of each found label if s labels are true.
+        # The value of each predicted true label if s labels are true.
         shares = np.asarray((1 + self.beta**2) / (self.beta**2 * true + size[:, None]))
         expected = (found * shares).sum(axis=1)
-        # The prediction of no labels is right if there are none.
+        # The empty prediction is correct if no label is true.
         return np.asarray(1.0 - np.where(size > 0, expected, none))
 
 
@@ -159,20 +159,20 @@ class _ByScenarios(ABC):
 class MinimumBayesRisk(_ByScenarios):
     """The label vector of largest expected utility, for any utility of truth and prediction.
 
-    Exact while there are at most 8 labels. Beyond, the expectation is over the most probable
-    vectors and draws from the rest, and the choice is among the most probable vectors and those of
-    the k highest marginals, for every k.
+    The decision is exact for at most 8 labels. Beyond that, the expectation is over the most
+    probable vectors and draws from the rest. The candidates are then the most probable vectors and,
+    for every k, the vector of the k highest marginals.
 
     Parameters
     ----------
     utility : callable
-        ``utility(truth, predicted)`` of two int8 arrays of 0/1 whose last axis is the labels and
-        whose other axes broadcast; it returns one number per pair of vectors. The larger, the
-        better; `Decided.score` is its expectation.
+        ``utility(truth, predicted)`` takes two int8 arrays of 0/1 whose last axis is the labels and
+        whose other axes broadcast, and returns one number per pair of vectors; larger is better.
+        `Decided.score` is its expectation.
     n_listed : int, default=64
         Number of most probable vectors.
     n_draws : int, default=256
-        Number of draws that stand for all others.
+        Number of draws that represent all other vectors.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class MinimumBayesRisk(_ByScenarios):
                 f"of shape {values.shape}"
             )
         if np.isnan(values).any():
-            raise ValueError("utility returned NaN: let it return a number for every pair, 0/0 too")
+            raise ValueError("utility returned NaN: let it return a number for 0/0, too")
         return values
 
 
@@ -213,7 +213,7 @@ class MinimumBayesRisk(_ByScenarios):
 class JaccardLoss(_ByScenarios):
     """One minus the Jaccard index |y ∧ ŷ| / |y ∨ ŷ| of a row, 1 if both are empty.
 
-    Exact while there are at most 8 labels; `n_listed` and `n_draws` are as in `MinimumBayesRisk`.
+    Exact for at most 8 labels; `n_listed` and `n_draws` are as in `MinimumBayesRisk`.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class JaccardLoss(_ByScenarios):
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Label vectors, (n, m, L) int8, and weights, (n, m), that stand for a joint distribution."""
+    """Label vectors, (n, m, L) int8, and weights, (n, m), that represent a joint distribution."""
 
     labels: Labels
     weights: Floats
@@ -259,7 +259,7 @@ class Scenarios:
     @classmethod
     def _listed(cls, joint: JointDistribution, k: int) -> Scenarios:
         ranked = joint.top(k)
-        # Rows with fewer vectors are filled up with labels of -1 and no probability.
+        # Rows with fewer vectors are padded with labels of -1 and probability 0.
         return cls(np.maximum(ranked.labels, 0), np.exp(ranked.log_prob))
 
     def _normalised(self) -> Scenarios:
@@ -283,7 +283,7 @@ def _occurs(draws: Labels, listed: Scenarios) -> Mask:
 def _candidates(joint: JointDistribution, scenarios: Scenarios) -> Labels:
     """Return the vectors to choose from, (n, c, L).
 
-    With many labels they are the most probable scenarios and those of the highest marginals.
+    With many labels they are the most probable scenarios and the vectors of the highest marginals.
     """
     n, n_labels = joint.n_rows, joint.n_labels
     if n_labels <= _MAX_EXACT:

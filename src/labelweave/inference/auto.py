@@ -22,7 +22,7 @@ from labelweave.joint.capabilities import (
 from labelweave.joint.enumeration import MAX_ENUMERATED, MAX_SEARCHED, row_blocks, tables
 from labelweave.joint.results import Rows, assembled
 
-# What may still improve a row that the search could not settle: of a chain, and of other forms.
+# Strategies that may still improve a row that the search left open: for chains, for other forms.
 OF_CHAINS: tuple[Inference, ...] = (Beam(width=32), Gibbs(sweeps=50))
 OF_OTHERS: tuple[Inference, ...] = (Annealing(),)
 # Prefixes after which a row counts as flat: its bound is tightened before the search goes on.
@@ -33,23 +33,26 @@ FIRST_NODES = 10_000
 class Auto(Inference):
     """Exact where that is cheap, the best of several strategies elsewhere.
 
-    This is the search of ``joint.mode()`` and, by default, of every `predict`. Chains are searched
-    best-first; most rows of chains fitted to data are proven within a few nodes per label. Rows
-    left open are enumerated up to 20 unknown labels (16 if only Python can evaluate the
-    conditionals); those of more labels get the best vector of all strategies that scale, and with
-    linear conditionals a second search under a relaxation of all couplings looks for a proof.
-    Mixtures merge their components' lists, and fields with cycles are enumerated up to 16 unknown
-    labels and searched by branch and bound beyond; rows left open are enumerated up to 20 unknown
-    labels and annealed beyond. Other forms are solved in closed form or by enumeration, and
-    greedily beyond 20 unknown labels. The mode's ``gap`` says how far from optimal a row may be.
+    This is the search of ``joint.mode()`` and, by default, of every `predict`.
+
+    *Chains* are searched best-first; most rows of chains fitted to data are proven within a few
+    nodes per label. Rows left open are enumerated up to 20 unknown labels (16 if only Python can
+    evaluate the conditionals). Rows with more unknown labels get the best vector of several
+    strategies, and with linear conditionals a second search, under a relaxation of all couplings,
+    looks for a proof. *Mixtures* merge their components' lists. *Fields* with cycles are enumerated
+    up to 16 unknown labels and searched by branch and bound beyond. Rows of either that stay open
+    are enumerated up to 20 unknown labels and annealed beyond. *Other forms* are solved in closed
+    form or by enumeration, and greedily beyond 20 unknown labels. The mode's ``gap`` bounds the
+    distance of each row from the optimum.
 
     Parameters
     ----------
     budget : int, default=10_000
-        Prefixes each exact search may look at in each row. Chains of conditionals that only Python
-        can evaluate get a tenth, because each takes a prediction of the base classifier; a mixture
-        takes at most a tenth as many vectors from each of its components' lists. Ten million,
-        at seconds per row, prove most modes of a chain fitted to a flat set of 174 labels.
+        Prefixes that each exact search may examine in each row. Chains whose conditionals only
+        Python can evaluate get a tenth, because each prefix needs a prediction of the base
+        classifier; a mixture takes at most a tenth as many vectors from each component's list. Ten
+        million prefixes, at seconds per row, prove most modes of a chain fitted to a flat set of
+        174 labels.
 
     Examples
     --------
@@ -80,7 +83,7 @@ class Auto(Inference):
             return joint.closed_mode()
         if isinstance(joint, BoundedSearch) and joint.search_first:
             return self._searched(joint)
-        # Each row on its own: what a row gets must not depend on the rows beside it.
+        # Each row separately: its result must not depend on the rows beside it.
         few = joint.n_unknown <= MAX_SEARCHED
         if few.all():
             return Exhaustive(MAX_SEARCHED)(joint)
@@ -111,12 +114,12 @@ class Auto(Inference):
         """Return the limits of the first search, and up to how many labels are enumerated then."""
         if not isinstance(joint, ChainRule):
             return Limits(self.budget), MAX_SEARCHED
-        if joint.conditionals.linear is None:  # each prefix takes a call of a function
+        if joint.conditionals.linear is None:  # each prefix needs a call of a function
             return Limits(max(1, self.budget // 10)), MAX_ENUMERATED
         return Limits(min(self.budget, FIRST_NODES)), MAX_SEARCHED
 
     def _bounded(self, joint: JointDistribution, best: Mode) -> Mode:
-        """Tighten the bounds of linear chains, and spend what is left of the budget."""
+        """Tighten the bounds of linear chains, and spend the rest of the budget."""
         if not isinstance(joint, ChainRule) or joint.conditionals.linear is None:
             return best
         assert isinstance(joint, BoundedSearch)
@@ -145,11 +148,11 @@ def top_vectors(joint: JointDistribution, k: int) -> Ranked:
 
 
 def _from_tables(joint: JointDistribution, k: int) -> Ranked:
-    """Return the k best vectors: of few labels from tables, of others from lists."""
+    """Return the k best vectors, from tables of rows with few unknown labels, else from lists."""
     small = joint.n_unknown <= MAX_ENUMERATED
     few, many = np.flatnonzero(small), np.flatnonzero(~small)
     parts = [(few[rows], table.top(k)) for rows, table in tables(joint[few])]
-    # A search holds some multiple of the vectors it returns, and at least some hundred per row.
+    # A search holds a multiple of the vectors it returns, and at least a few hundred per row.
     blocks = row_blocks(len(many), 4 * (k + 64) * joint.n_labels)
     parts += [(many[block], _listed(joint[many[block]], k)) for block in blocks]
     if not parts:  # no rows: only the shape matters
@@ -160,8 +163,8 @@ def _from_tables(joint: JointDistribution, k: int) -> Ranked:
 def _listed(joint: JointDistribution, k: int) -> Ranked:
     if not isinstance(joint, VectorLists):
         raise NotImplementedError(
-            f"top needs the vectors of rows with more than {MAX_ENUMERATED} unknown labels "
-            f"listed by a search, and {joint!r} has none: give it the method "
+            f"top needs a search that lists vectors for rows with more than {MAX_ENUMERATED} "
+            f"unknown labels, and {joint!r} has none: give it the method "
             "best_vectors (labelweave.joint.capabilities.VectorLists)"
         )
     return joint.best_vectors(k)

@@ -1,10 +1,11 @@
 """Gibbs: the probabilistic classifier chain via Gibbs sampling (P2CG).
 
 A sweep resamples the labels along the chain: label j of a row becomes positive iff its log-odds
-given all other labels exceed logit(u), where u is the number of (seed, row id, sweep, label). There
-is a compiled sampler for linear chains and one for any distribution: they visit the same states and
-differ in how they find the log-odds. A random scan draws the labels of every sweep, and step s
-takes the number of (seed, row id, sweep, s). Errors of estimates account for correlated states.
+given all other labels exceed logit(u), where u is the random number of (seed, row id, sweep,
+label). One sampler is compiled, for linear chains, another takes any distribution: they visit the
+same states but compute the log-odds differently. A random scan draws the labels of every sweep, and
+step s uses the number of (seed, row id, sweep, s). Errors of estimates account for correlated
+states.
 """
 
 from __future__ import annotations
@@ -87,9 +88,9 @@ IMPOSSIBLE = -1e8
 class Run:
     """The states that a run visited.
 
-    ``last`` and ``best`` (n, L) are the state after the last sweep and the most probable one, the
-    start included; ``best_gain`` (n, sweeps) is the log-probability of the best state so far above
-    the start's; ``samples`` (n, kept, L) are the states after the last sweeps.
+    ``last`` (n, L) is the state after the last sweep, ``best`` (n, L) the most probable state, the
+    start included. ``best_gain`` (n, sweeps) is the log-probability of the best state so far minus
+    that of the start. ``samples`` (n, kept, L) are the states after the last sweeps.
     """
 
     last: Labels
@@ -99,7 +100,7 @@ class Run:
 
     @staticmethod
     def begun(start: Labels, sweeps: int, kept: int) -> Run:
-        """Return the arrays of a run, still to be filled."""
+        """Return empty arrays for a run."""
         n, n_labels = start.shape
         samples = np.empty((n, kept, n_labels), dtype=np.int8)
         return Run(start.copy(), start.copy(), np.zeros((n, sweeps)), samples)
@@ -108,7 +109,7 @@ class Run:
 def run_linear(
     joint: JointDistribution, start: Labels, seed: int, first_draw: int, sweeps: int, kept: int
 ) -> Run:
-    """Algorithm 2: the scores are kept, and changed when a label flips."""
+    """Run Algorithm 2, which keeps the scores and updates them when a label flips."""
     assert isinstance(joint, ChainRule)
     conditionals, found = joint.conditionals, Run.begun(start, sweeps, kept)
     assert conditionals.linear is not None
@@ -129,7 +130,7 @@ def run_general(
     *,
     random_scan: bool = False,
 ) -> Run:
-    """Algorithm 1: every log-odds is found anew from the conditionals, or from whole vectors."""
+    """Run Algorithm 1, which computes every log-odds anew from conditionals or whole vectors."""
     order, log_odds = _conditional_log_odds(joint)
     found = Run.begun(start, sweeps, kept)
     y = found.last
@@ -153,7 +154,7 @@ def run_general(
 
 
 def _scan(order: Indices, random: np.random.Generator | None) -> list[tuple[int, int]]:
-    """Return the places in the chain a sweep goes to, each with the uniform number it takes."""
+    """Return the chain positions that a sweep visits, each with the index of its random number."""
     if random is None:
         return [(position, int(label)) for position, label in enumerate(order)]
     drawn = random.integers(len(order), size=len(order))
@@ -163,7 +164,7 @@ def _scan(order: Indices, random: np.random.Generator | None) -> list[tuple[int,
 def _conditional_log_odds(
     joint: JointDistribution,
 ) -> tuple[Indices, Callable[[int, Labels], Floats]]:
-    """Return the order of the labels, and the log-odds of one of them given all others."""
+    """Return the order of the labels, and a function of a label's log-odds given all others."""
     if isinstance(joint, ChainRule):
         conditionals = joint.conditionals
         return conditionals.order, lambda position, y: _later_log_odds(conditionals, position, y)
@@ -172,7 +173,7 @@ def _conditional_log_odds(
 
 
 def _later_log_odds(conditionals: Conditionals, position: int, y: Labels) -> Floats:
-    """Factors before ``position`` are the same for both values and cancel."""
+    """Compare the factors from ``position`` on; earlier factors are equal and cancel."""
     order = conditionals.order
 
     def later_log_prob(both: Labels) -> Floats:
@@ -204,15 +205,15 @@ class Gibbs(Inference):
 
     A sweep draws every label anew from its distribution given all other labels. The result is the
     most probable vector visited, and never less probable than the greedy one. Chains with linear
-    conditionals run in compiled code, unless the scan is random; any other distribution works too,
-    and visits the same states for the same random numbers.
+    conditionals run in compiled code, unless the scan is random. Any other distribution works, too:
+    the same random numbers lead to the same states.
 
     Parameters
     ----------
     sweeps : int, default=20
         How often every label is resampled.
     burn_in : int, default=0
-        Sweeps before those, whose states are no samples. For the mode they count as visited.
+        Earlier sweeps whose states are no samples, though they are candidates for the mode.
     restarts : int, default=1
         Independent walks; the best of all is kept.
     start : {"greedy", "random"}, default="greedy"
@@ -221,8 +222,8 @@ class Gibbs(Inference):
         The result: the most probable vector visited, or the state of the last sweep, which is a
         draw and not a mode.
     scan : {"systematic", "random"}, default="systematic"
-        Which labels a sweep resamples: each once, along the chain, or as many drawn at random, the
-        same for all rows.
+        Whether a sweep resamples each label once, along the chain, or as many labels drawn at
+        random, the same ones in all rows.
     random_state : int, Generator, RandomState or None, default=0
         Random numbers belong to (seed, row id, sweep, label): results depend neither on threads
         nor on how rows are batched. None counts as 0.
@@ -252,7 +253,7 @@ class Gibbs(Inference):
         check_whole_number(self.burn_in, "burn_in", 0)
         check_whole_number(self.restarts, "restarts", 1)
         if self._length * self.restarts >= 2**32:
-            raise ValueError("sweeps, burn_in and restarts must make less than 2^32 sweeps in all")
+            raise ValueError("sweeps, burn_in and restarts must give fewer than 2^32 sweeps in all")
         check_choice(self.start, "start", ("greedy", "random"))
         check_choice(self.keep, "keep", ("best", "last"))
         check_choice(self.scan, "scan", ("systematic", "random"))
@@ -276,7 +277,7 @@ class Gibbs(Inference):
         """Return the log-probability of the best vector so far: at the start and after every sweep.
 
         The (n, 1 + restarts (burn_in + sweeps)) array has the walks one after the other. The curve
-        by which convergence is judged is ``np.exp(trace).mean(axis=0)``.
+        ``np.exp(trace).mean(axis=0)`` shows the convergence.
 
         Examples
         --------
@@ -295,8 +296,8 @@ class Gibbs(Inference):
     def sample(self, joint: JointDistribution, /) -> Labels:
         """Return the state after every sweep after `burn_in`: (n, restarts · sweeps, L) int8.
 
-        Successive states are alike; `estimate` accounts for that. Independent draws of an
-        unconditioned chain are cheaper from ``joint.sample``.
+        Successive states are correlated; `estimate` accounts for that. For an unconditioned chain,
+        ``joint.sample`` gives independent draws at a lower cost.
         """
         walks = [walk for _, walk in self._walks(joint, greedy_mode(joint), kept=self.sweeps)]
         return np.concatenate([walk.samples for walk in walks], axis=1)
@@ -304,9 +305,9 @@ class Gibbs(Inference):
     def estimate(self, joint: JointDistribution, quantity: Quantity) -> Estimate:
         """Estimate a quantity of the distribution from `sample`.
 
-        It serves where many labels are known late in a long chain, so that ``joint.estimate`` has
-        to weigh draws that rarely agree with them. The standard error, from means over stretches of
-        a walk, covers the likeness of successive states if a stretch forgets the one before.
+        It is useful where many labels are known late in a long chain, because ``joint.estimate``
+        then weighs draws that rarely agree with them. The standard error comes from means over
+        stretches of a walk, and accounts for correlation that fades within a stretch.
 
         Parameters
         ----------
@@ -328,7 +329,7 @@ class Gibbs(Inference):
     def _walks(
         self, joint: JointDistribution, greedy: Mode, kept: int
     ) -> Iterator[tuple[Labels, Run]]:
-        """Yield the start of every restart, and what it visited."""
+        """Yield the start and the run of every restart."""
         linear = isinstance(joint, ChainRule) and joint.conditionals.linear is not None
         run: Callable[..., Run] = run_linear if linear else run_general
         if self.scan == "random":
@@ -337,6 +338,6 @@ class Gibbs(Inference):
         for restart in range(self.restarts):
             start = greedy.labels
             if self.start == "random":
-                # A stream of its own, so that no number decides a start and a sweep.
+                # A separate stream, so that no number is used for both a start and a sweep.
                 start = joint.sample(1, derive_seed(seed, 2 + restart))[:, 0]
             yield start, run(joint, start, seed, restart * self._length, self._length, kept)

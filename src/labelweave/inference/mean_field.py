@@ -1,4 +1,4 @@
-"""Variational inference: independent labels as close to the chain as can be."""
+"""Variational inference: the closest approximation of a chain by independent labels."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ class MeanField(Inference):
     """The labels that are likelier than not under a mean-field approximation of a linear chain.
 
     Independent labels q are fitted to the chain by maximising E_q[log P(y)] + H(q), one label after
-    the other. The expectation of softplus(z) has no closed form; it is replaced by the bound of
-    Jaakkola and Jordan, z/2 + log(2 cosh(ξ/2)) at ξ² = E[z²], which needs the mean and the variance
-    of z only. So the objective is a lower bound and never falls.
+    the other. The expectation of softplus(z) has no closed form. The bound of Jaakkola and Jordan,
+    z/2 + log(2 cosh(ξ/2)) at ξ² = E[z²], replaces it and needs the mean and the variance of z only.
+    The objective is therefore a lower bound, and it never falls.
 
-    It is fast, but blind to correlation: where the mode is one of several distant vectors the
-    rounded vector can lie between them. Forms that are not chains get the mode that `Auto` finds.
+    The approximation is fast but ignores correlation: where the mode is one of several distant
+    vectors, the rounded vector can lie between them. Forms that are not chains get the mode of
+    `Auto`.
 
     Parameters
     ----------
     iterations : int, default=20
-        Times every label is updated.
+        Number of updates of every label.
 
     Examples
     --------
@@ -53,7 +54,7 @@ class MeanField(Inference):
             return joint.mode()
         if joint.conditionals.linear is None:
             raise ValueError(
-                "MeanField needs linear conditionals (which give it expected log-odds), and "
+                "MeanField needs linear conditionals to compute expected log-odds, and "
                 f"{joint!r} has none: use inference=Beam() or MonteCarlo()"
             )
         known, labels = joint.known, joint.known.copy()
@@ -68,7 +69,7 @@ class MeanField(Inference):
 
 
 class _Fit:
-    """The state of the approximation: q, and mean and variance of every score under it."""
+    """The state of the approximation: q, and the mean and variance of every score under q."""
 
     def __init__(self, conditionals: Conditionals, known: Labels) -> None:
         assert conditionals.linear is not None
@@ -78,16 +79,16 @@ class _Fit:
         self.q: Floats = np.where(self.known >= 0, self.known, 0.0).astype(np.float64)
         self.mean = scores.copy()
         self.variance = np.zeros_like(self.mean)
-        for label in self.order:  # forward, as if the labels before were the only ones that count
+        for label in self.order:  # forward, as if only the earlier labels mattered
             self._set(int(label), self.mean[:, label], np.zeros(len(self.mean)))
 
     def sweep(self) -> None:
-        """Give every label the log-odds that are best while the others stay."""
+        """Give every label its best log-odds while the others stay fixed."""
         for label in self.order:
             v = self.coupling[:, label]
             later = np.flatnonzero(v)
             v, mean = v[later], self.mean[:, later]
-            # Jaakkola's λ(ξ) = tanh(ξ/2) / 4ξ weighs E[z²]; at zero it is 1/8.
+            # Jaakkola and Jordan's weight λ(ξ) = tanh(ξ/2) / 4ξ of E[z²]; it is 1/8 at zero.
             xi = np.sqrt(mean**2 + self.variance[:, later])
             weight = np.where(xi > 1e-6, np.tanh(xi / 2) / (4 * np.maximum(xi, 1e-6)), 0.125)
             without = mean - v * self.q[:, label, None]

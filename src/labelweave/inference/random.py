@@ -22,23 +22,23 @@ from labelweave.joint.results import TIE
 class Annealing(Inference):
     """The best vector visited by a random walk of single flips that cools down.
 
-    The walk starts from the `Greedy` vector, so the result is never worse than that, and shares its
-    upper bound. Each step proposes to flip one label; a flip that lowers log P(y) by d is taken
-    with probability exp(-d / T). The temperature T falls by ``cooling`` at every step and is set
-    back every ``reanneal`` steps.
+    The walk starts from the `Greedy` vector, so the result is never worse than this vector and has
+    the same upper bound. Each step proposes to flip one label, and accepts a flip that lowers log
+    P(y) by d with probability exp(-d / T). Every step multiplies the temperature T by ``cooling``;
+    every ``reanneal`` steps T returns to its start.
 
-    Vectors that compete for the mode differ by fractions of a nat, so temperatures have to end
-    there: by default each round goes from 0.5 to 0.02. ``Annealing.preset("published")`` is the
-    schedule of the authors of the mixture of trees, from 100 to 8: nearly every flip is taken, and
-    the walk finds little beyond its start. Mixtures of trees and of independent labels are walked
-    in compiled code; for other distributions every flip takes the probability of a whole vector.
+    Competing vectors differ by fractions of a nat, so the last temperatures must be that low: by
+    default each round goes from 0.5 to 0.02. ``Annealing.preset("published")`` is the schedule of
+    the authors of the mixture of trees, from 100 to 8: it accepts nearly every flip and finds
+    little beyond its start. Walks over mixtures of trees and of independent labels are compiled;
+    for other distributions, every flip needs the probability of a whole vector.
 
     Parameters
     ----------
     steps : int, default=150
         Flips proposed for each row.
     temperature : float, default=0.5
-        At the start and after ``reanneal`` steps, in nats.
+        Temperature at the start and after every ``reanneal`` steps, in nats.
     reanneal : int, default=50
         Steps from one start temperature to the next.
     cooling : float, default=0.935
@@ -88,7 +88,7 @@ class Annealing(Inference):
 def _walk_of_vectors(
     joint: JointDistribution, start: Labels, temperatures: Floats, seed: int
 ) -> Labels:
-    """Walk all rows together; the same steps as the compiled walk, from whole vectors."""
+    """Walk all rows together, with the steps of the compiled walk, from whole vectors."""
     rows = np.arange(joint.n_rows)
     known = joint.known >= 0
     n_open = (~known).sum(axis=1)
@@ -117,8 +117,8 @@ def _walk_of_vectors(
 class MonteCarlo(Inference):
     """The most probable among draws from the joint and the greedy vector.
 
-    Draws of a chain are ancestral, one label after the other. The mode is among them as soon as its
-    probability is not small against one over the number of draws.
+    Draws of a chain are ancestral, one label after the other. They probably contain the mode unless
+    its probability is small compared with one over the number of draws.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from labelweave.joint.enumeration import enumerated_mode
 from labelweave.joint.results import certified
 from labelweave.joint.tempered import TemperedJoint
 
-# No limit, in an integer that compiled searches take.
+# No limit, as an integer that compiled searches accept.
 UNLIMITED = 2**63
 
 
@@ -31,12 +31,12 @@ UNLIMITED = 2**63
 class Greedy(Inference):
     """Label by label, the likelier value given the values chosen before.
 
-    Chains go along their order; forms with a closed mode give it, and a mixture takes the best of
-    its components' greedy vectors. The bound says how far from the mode the result can be.
+    Chains go along their order, forms with a closed mode return it, and a mixture takes the best of
+    its components' greedy vectors. The bound limits the distance of the result from the mode.
 
     Examples
     --------
-    The first label alone leans to 1, but all its mass is spread over the second:
+    The first label is likelier positive, but this probability is shared by both second values:
 
     >>> import numpy as np
     >>> from labelweave.joint import ChainJoint
@@ -53,11 +53,11 @@ class Greedy(Inference):
 
 
 def greedy_path(joint: JointDistribution) -> JointDistribution:
-    """Return the distribution that a plain classifier chain takes P(y) to be.
+    """Return the distribution that a plain classifier chain uses in place of P(y).
 
-    It never looks beyond the values it has chosen: each label has its probability given the greedy
-    values of the labels before it, and the product of these is not P(y). A mixture mixes the paths
-    of its components; a form without a path, such as a tree, is its own.
+    Each label has its probability given the greedy values of the earlier labels, and the product of
+    these probabilities differs from P(y). The result for a mixture is the mixture of the results
+    for its components; a form that is no chain, such as a tree, is returned as it is.
     """
     if isinstance(joint, MixtureJoint):
         return joint.with_components(greedy_path(part) for part in joint.components)
@@ -70,7 +70,7 @@ def greedy_path(joint: JointDistribution) -> JointDistribution:
     for position, label in enumerate(conditionals.order):
         before = conditionals.order[:position]
         scores[:, label] = grid_log_odds(conditionals.log_odds_of, int(label), chosen, before)[:, 0]
-    # A label that is known is certain, whatever its conditional says.
+    # A known label is certain, whatever its conditional.
     scores = np.where(joint.known >= 0, np.where(joint.known == 1, np.inf, -np.inf), scores)
     return IndependentJoint(
         scores, label_names=joint.label_names, row_ids=joint.row_ids, n_threads=joint.n_threads
@@ -81,11 +81,11 @@ def greedy_path(joint: JointDistribution) -> JointDistribution:
 class Beam(Inference):
     """The best vector found when the most probable prefixes survive each label of a chain.
 
-    A width of one is greedy inference. Every vector that is missed was dropped at some label; the
-    best dropped prefix bounds the mode, so wide beams often come with a proof. Time grows in
-    proportion to the width and, unlike that of `BestFirst`, does not depend on how hard a row is.
-    In a field those partial vectors survive that have the highest bounds, and a mixture takes as
-    many vectors of each component's list. All other forms get the mode that `Auto` finds.
+    A width of one is greedy inference. A missed vector has a dropped prefix, so the best dropped
+    prefix bounds the mode, and wide beams often give a proof. The time grows in proportion to the
+    width and, unlike the time of `BestFirst`, does not depend on how hard a row is. In a field, the
+    partial vectors with the highest bounds survive. In a mixture, each component's list gives
+    ``width`` vectors. All other forms get the mode of `Auto`.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Beam(Inference):
         if lost.any():  # every prefix that survived turned out to be impossible
             labels = np.where(lost[:, None], greedy_mode(joint).labels, labels)
         log_prob = joint.log_prob(labels)
-        # Sums in another order: a bound that is met by the list's own sum is met by this one.
+        # This sum may round differently from the list's: a bound that one of them meets, both meet.
         bound = np.where(found.exact, log_prob, found.upper_bound)
         return certified(labels, log_prob, bound, joint.log_prob_error() == 0)
 
@@ -123,25 +123,25 @@ class Beam(Inference):
 class BestFirst(Inference):
     """The mode by a search for it, proven optimal unless a limit comes first.
 
-    *Chains* are searched best-first, from the greedy vector, so that the result is never worse. A
-    prefix is left out when an upper bound shows that no continuation can win: with linear
-    conditionals every later label is given the score its undecided predecessors allow at best,
-    other conditionals give no bound but their prefix's own probability. Where a limit ends the
-    search, ``upper_bound`` is the best bound still open.
+    *Chains* are searched best-first from the greedy vector, so the result is never worse. A prefix
+    is dropped when an upper bound shows that no continuation can win. With linear conditionals the
+    bound gives every later label the best score that its undecided predecessors allow; with other
+    conditionals it is the prefix's own probability. Where a limit ends the search, ``upper_bound``
+    is the best bound still open.
 
     *Fields* are searched by branch and bound, and *mixtures* by merging their components' lists (a
-    threshold algorithm: docs/design/math.md, section 3). Both know no limit but the budget. All
-    other forms get the mode that `Auto` finds.
+    threshold algorithm: docs/design/math.md, section 3). The budget is the only limit of both. All
+    other forms get the mode of `Auto`.
 
     Parameters
     ----------
     budget : int, default=100_000
-        Most prefixes to look at for each row, or ten times the vectors to take from the list of
-        each component of a mixture. It bounds time and memory.
+        The most prefixes to examine in each row, or ten times the most vectors to take from each
+        list of a mixture's components. It limits time and memory.
     epsilon : float, default=0.0
         Stop a row when its vector is proven to be within ``epsilon`` (in nats) of the mode.
     seconds : float, optional
-        Stop all rows after this time; the only limit that makes results depend on the machine.
+        Stop all rows after this time; only this limit makes results depend on the machine.
     least : float, default=0.0
         Follow only prefixes of at least this probability, at most 1/least at each label: the
         ε-approximate inference of Dembczyński, Waegeman and Hüllermeier (2012). Where nothing
@@ -175,7 +175,7 @@ class BestFirst(Inference):
 
     @property
     def seeks_proof(self) -> bool:
-        """Whether a decision warns of unproven modes: not if improbable ones are not looked for."""
+        """Whether a decision warns of unproven modes: not if `least` excludes improbable ones."""
         return self.least == 0
 
     def _search(self, joint: JointDistribution) -> Mode:
@@ -187,7 +187,7 @@ class BestFirst(Inference):
 
     def _limits(self) -> Limits:
         seconds = float("inf") if self.seconds is None else float(self.seconds)
-        # "At least" includes a mode of exactly that probability, hence the last bits off.
+        # A mode of exactly this probability is found, too, because the limit is slightly lower.
         least = math.log(self.least) - 1e-12 if self.least > 0 else -math.inf
         budget = min(int(self.budget), UNLIMITED)
         return Limits(budget, float(self.epsilon), seconds, least)
@@ -204,10 +204,10 @@ class Exhaustive(Inference):
     Parameters
     ----------
     max_labels : int, default=20
-        Most unknown labels a row may have; every label more doubles the work of the worst case.
+        The most unknown labels of a row; every further label doubles the work of the worst case.
         Enumeration holds a row's 2^L probabilities in memory, 32 MB for 22 labels.
     prune : bool, default=True
-        Whether chains skip what an upper bound rules out.
+        Whether chains skip vectors that an upper bound excludes.
 
     Examples
     --------

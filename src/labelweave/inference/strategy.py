@@ -1,4 +1,4 @@
-"""What a strategy for finding the mode is."""
+"""The base of the strategies that find the mode."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from labelweave.joint import JointDistribution, Mode
 
 
 class Inference(ABC):
-    """A strategy: called, it looks for the most probable label vector of every row.
+    """A strategy, which is called to find the most probable label vector of every row.
 
     Strategies are small frozen dataclasses: their fields are their settings, so they compare,
-    print and clone like values. A subclass implements ``_search(joint)`` and asks by the protocols
-    of `labelweave.joint.capabilities` what a distribution can do.
+    print and clone like values. A subclass implements ``_search(joint)`` and uses the protocols of
+    `labelweave.joint.capabilities` to see the abilities of a distribution.
 
     Examples
     --------
@@ -23,7 +23,7 @@ class Inference(ABC):
 
     def __call__(self, joint: JointDistribution, /) -> Mode:
         """Return the best vectors found, with an upper bound that always holds."""
-        # A power ranks the vectors like its base, and its modes are found there.
+        # A power ranks the vectors like its base, which searches for the mode.
         return joint.restated(self._search(joint.ranks_like))
 
     @property
