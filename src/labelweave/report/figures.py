@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 from xml.etree import ElementTree
@@ -40,6 +41,7 @@ _VARIABLES = {
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _REFERENCE = re.compile(r"url\(#([^)]+)\)|^#(.+)")
 # Larger numbers overflow in the arithmetic of axes.
+_NARROWEST = 1e-6  # decades of a logarithmic axis
 _LARGEST = 1e100
 
 
@@ -131,21 +133,23 @@ def _scale(panel: Any, chart: LineChart) -> None:
     ys = _known(tuple(y for series in chart.series for y in series.y), chart.y_log)
     if chart.x_log:
         panel.set_xscale("log")
-        _log_ticks(panel.xaxis, xs)
+        _log_ticks(panel.xaxis, xs, panel.set_xlim)
     elif (xs == np.round(xs)).all():
         panel.locator_params(axis="x", integer=True)
     if chart.y_log:
         panel.set_yscale("log")
-        _log_ticks(panel.yaxis, ys)
+        _log_ticks(panel.yaxis, ys, panel.set_ylim)
     if not (np.isfinite(xs).any() and np.isfinite(ys).any()):
         panel.text(0.5, 0.5, "no data", transform=panel.transAxes, ha="center", color=EDGE)
 
 
-def _log_ticks(axis: Any, values: Floats) -> None:
+def _log_ticks(axis: Any, values: Floats, limit: Callable[[float, float], Any]) -> None:
     from matplotlib.ticker import LogLocator, NullLocator
 
     known = values[np.isfinite(values)]
     decades = np.ptp(np.log10(known)) if len(known) else 0.0
+    if len(known) and decades < _NARROWEST:  # matplotlib would find no limits for equal values
+        limit(known[0] / 10, known[0] * 10)
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)))
     axis.set_minor_locator(NullLocator())
     # Plain text: the glyphs of a formula would be placed by the metrics of matplotlib's own font.
