@@ -1,6 +1,6 @@
 """Keys of rows, distinct rows and digests of data, by content: the same on every machine.
 
-Random numbers keyed by rows are the same whatever batch a row comes in.
+Random numbers keyed by rows are the same in any batch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from labelweave._common.matrices import entry_blocks
 
 
 def data_digest(X: Any, Y: Any) -> str:
-    """Return a digest of features and labels, whatever file they came from."""
+    """Return a digest of features and labels, independent of their files."""
     digest = hashlib.sha256()
     for values in (X, Y):
         digest.update(repr(np.shape(values)).encode())

@@ -11,7 +11,7 @@ from labelweave._common.arrays import Labels, Mask
 
 
 def counted(n: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if need be."""
+    """Return a number with its noun in the singular or plural."""
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 

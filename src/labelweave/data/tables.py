@@ -112,7 +112,7 @@ def _csv_table(
                 names=names,
                 dtype={name: str for name in names if name in set(nominal)},
                 na_values=["?"],
-                low_memory=False,  # one type per column, whatever its length
+                low_memory=False,  # one type per column, even if it is long
                 **_exact_numbers(pd.__version__),
             )
     except troubles as error:

@@ -217,7 +217,7 @@ class LabelDependence:
         row : int, optional
             Position of the row to look at; by default the average over all rows.
         label_names : sequence of str, optional
-            By default those of the joint, or positions.
+            By default the names in the joint, or positions.
         """
         rows = f"mean of {joint.n_rows} rows" if joint.n_rows > 1 else "row 0"
         if row is not None:

@@ -249,7 +249,7 @@ class Comparison:
     def to_markdown(self, *, test: str = "paired", alpha: float = 0.05) -> str:
         """Return means, standard deviations and marks of significance as a Markdown table.
 
-        The parameters are those of `verdicts`.
+        The parameters are as in `verdicts`.
         """
 
         def written(figure: Figure) -> str:

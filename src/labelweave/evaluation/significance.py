@@ -165,7 +165,7 @@ def rank_methods(scores: ArrayLike, *, higher_is_better: bool = True) -> Ranking
     ranks = _ranks(scores, higher_is_better)
     n_data_sets, n_methods = ranks.shape
     average: Floats = ranks.mean(axis=0)
-    # The variance of the ranks within each data set: less than (k² − 1)/12 where there are ties.
+    # The variance of the ranks within each data set is less than (k² − 1)/12 if there are ties.
     within = float(np.sum((ranks - (n_methods + 1) / 2) ** 2))
     if within == 0:
         return Ranking(average, n_data_sets, 0.0, 0.0, 1.0)

@@ -104,7 +104,7 @@ class MarginalsDisplay(Display):
     ) -> Self:
         """Draw the marginals of a row of X under a fitted model; Y are the true labels of all rows.
 
-        The other parameters are those of `from_joint`.
+        The other parameters are as in `from_joint`.
         """
         n_rows = len(X) if not hasattr(X, "shape") else X.shape[0]
         row = check_whole_number(row, "row", 0, n_rows - 1)
