@@ -142,7 +142,7 @@ def require_distinct_names(X: Any) -> None:
 
 
 def canonical_csr(X: Any) -> Any:
-    """Return X as float64 CSR whose rows hold each column once, in ascending order."""
+    """Return X as float64 CSR with each column once per row, in order, so that bits agree."""
     X = X.tocsr().astype(np.float64, copy=False)
     if not X.has_canonical_format:
         X = X.copy()  # the caller's matrix stays as it is
