@@ -34,7 +34,7 @@ from labelweave.logistic.solver import Solutions, solve_problems
 
 @dataclass(frozen=True, eq=False)
 class LabelGraph:
-    """The parents of every label, as in a Bayesian network, in the order of its conditional.
+    """The parents of every label, as in a Bayesian network, in the order that its conditional uses.
 
     As an array it is the (L, L) mask whose entry ``[j, k]`` says whether k is a parent of j.
     """
@@ -43,7 +43,6 @@ class LabelGraph:
 
     @classmethod
     def empty(cls, n_labels: int) -> LabelGraph:
-        """Return the graph of independent labels."""
         return cls((np.empty(0, dtype=np.int64),) * n_labels)
 
     @classmethod
@@ -54,7 +53,7 @@ class LabelGraph:
 
     @classmethod
     def forest(cls, parents: Indices) -> LabelGraph:
-        """Return the graph in which every label has one parent, or none if it is given as -1."""
+        """Return the graph in which every label has at most one parent; -1 stands for none."""
         return cls(tuple(parents[j : j + 1][parents[j : j + 1] >= 0] for j in range(len(parents))))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Mask:
@@ -64,10 +63,10 @@ class LabelGraph:
         return mask if dtype is None else mask.astype(dtype, copy=False)
 
 
-# Newton's last steps are cheap. A fit this tight does not depend on the form of the rows, repeated
-# or weighted, sparse or dense.
+# Newton's last steps are cheap, and a fit this accurate does not depend on the form of the rows:
+# repeated or weighted, sparse or dense.
 FINAL_TOLERANCE = 1e-14
-# Losses of structures differ by less than losses of penalties do.
+# The losses of structures differ by less than the losses of penalties.
 _STRUCTURE_TOLERANCE = 1e-5
 
 
@@ -124,7 +123,7 @@ class LinearConditionals:
         return log_prob
 
     def _check_learned(self) -> None:
-        """Raise ValueError if the arrays, as a file has them, do not fit together."""
+        """Raise ValueError if the arrays, read from a file, do not fit together."""
         n_labels, n_features = len(self.intercept), np.shape(self.weights)[-1]
         check_shape(self.intercept, (n_labels,), "intercept")
         check_shape(self.weights, (n_labels, n_features), "weights")
@@ -194,7 +193,6 @@ def structure_penalties(
     seed: int = 0,
     n_threads: int = 1,
 ) -> PenaltyChoice:
-    """Choose the penalties given as "cv" for the conditionals of one structure."""
     if "cv" not in (C, label_penalty):
         return PenaltyChoice(float(C), float(label_penalty))
     problems = structure_problems(X, Y, [structure], as_weights(sample_weight), None)
@@ -254,7 +252,6 @@ def structure_problems(
 
 
 def warn_unless_converged(solutions: Solutions) -> None:
-    """Issue a ConvergenceWarning if any problem did not reach its optimum."""
     n_failed = int((~solutions.converged).sum())
     if n_failed:
         warnings.warn(

@@ -1,8 +1,8 @@
 """The weights of a tree's edges: the gain of each label from each other label as its parent.
 
 Some rows fit P(y_i | x) and P(y_i | x, y_j) for all pairs of labels, and the other rows weigh each
-edge by the log-likelihood that they gain, Σ_n w_n log P(y_i | x_n, y_j) / P(y_i | x_n). The fits
-into some labels are a block, weighed here or on the workers of an engine.
+edge by their gain in log-likelihood, Σ_n w_n log P(y_i | x_n, y_j) / P(y_i | x_n). The fits into
+some labels are a block, which this process or the workers of an engine weigh.
 """
 
 from __future__ import annotations
@@ -59,7 +59,6 @@ class EdgeBlock:
     candidates: Mask
 
     def take(self, positions: Positions) -> EdgeBlock:
-        """Return some of the labels."""
         return EdgeBlock(**{name: own[positions] for name, own in vars(self).items()})
 
 
@@ -97,8 +96,8 @@ def weigh_blocks(data: EdgeData, block: EdgeBlock, tolerance: float, n_threads: 
 def weigh_block(*given: Any) -> EdgesFound:
     """Weigh the edges into the labels of a block, given the fields of `EdgeData` one by one.
 
-    They are followed by the block, the tolerance and the number of threads. An engine sends large
-    arguments once only if they are arguments of their own.
+    They are followed by the block, the tolerance and the number of threads. An engine sends a large
+    array only once if it is a separate argument.
     """
     *fields, block, tolerance, n_threads = given
     data = EdgeData(*fields)
@@ -125,7 +124,7 @@ def weigh_block(*given: Any) -> EdgesFound:
     return EdgesFound(alone[targets], pair[targets], n_failed[targets])
 
 
-# Fits without a parent may be rough, as the other fits start from them and complete them.
+# Fits without a parent may be rough, as the other fits start from them and refine them.
 _START_TOLERANCE = 1e-4
 _LEAST_CURVATURE = 1e-290
 
@@ -138,7 +137,7 @@ class Rows(NamedTuple):
     weight: Floats
 
     def constant(self) -> Mask:
-        """Return which labels take only one value in these rows."""
+        """Return the mask of labels that take only one value in these rows."""
         n_positive = self.labels.sum(axis=1, dtype=np.int64)
         constant: Mask = (n_positive == 0) | (n_positive == self.labels.shape[1])
         return constant
@@ -156,7 +155,6 @@ class Split:
 
     @property
     def n_labels(self) -> int:
-        """Number of labels L."""
         return len(self.C)
 
     def fit_alone(self, n_threads: int) -> None:

@@ -2,10 +2,10 @@
 
 The search takes few steps. It starts from a guess based on the scale of the features, finds the
 order of magnitude of C on one fold only, and follows the summed loss downhill until the loss rises.
-Steps are cheap, because solutions are rough, each starts from the last one (and all folds from the
-first fold's), and a sample stands for many problems. A row that is left out has weight zero, so the
-problems of all folds share X and are solved side by side in the engine, which also scores the
-held-out rows. See math.md, 1.1.
+Steps are cheap, because solutions are rough, each starts from the last one (all folds start from
+the first fold's solution), and a sample represents many problems. A held-out row has weight zero,
+so the problems of all folds share X and are solved side by side in the engine, which also scores
+the held-out rows. See math.md, 1.1.
 """
 
 from __future__ import annotations
@@ -147,11 +147,11 @@ class LossCurve(NamedTuple):
             curve = curve.joined(added) if up else added.joined(curve)
 
     def best(self) -> int:
-        """Return the place of the smallest loss, summed over folds."""
+        """Return the index of the smallest loss, summed over folds."""
         return int(self.losses.sum(axis=0).argmin())
 
     def strongest_good(self, n_folds: int) -> int:
-        """Return the first place whose loss is within one standard error of the best."""
+        """Return the first index whose loss is within one standard error of the best."""
         difference = self.losses - self.losses[:, [self.best()]]
         # Repeats on the same rows are not independent, so they do not shrink the error of the mean.
         error: Floats = difference.std(axis=0, ddof=1) / np.sqrt(n_folds)
@@ -190,7 +190,7 @@ LABELS = Axis(step=0.5, low=-2.5, high=3.5)
 FIRST_LABELS = 0.5
 # The best C is about this, divided by the total variance of the features.
 _TYPICAL_SCALE = 3.0
-# The label penalty that is reported if there is none to choose.
+# The label penalty that is reported if the problems have none.
 _NO_LABEL_PENALTY = 0.03
 # Losses have to be accurate enough to compare penalties. With few rows, where the cross-validation
 # is repeated, small errors may change the choice. There, losses also have to be independent of the
@@ -225,7 +225,7 @@ def choose_penalties(
     C, and C in finer steps around it, both on all folds. These two choices take the strongest
     penalty within one standard error of the best (of the paired difference over folds). With at
     most 1500 rows the cross-validation is repeated two to five times and the losses are averaged.
-    Of more than 24 problems, a third, but at least 24, stand for all.
+    If there are more than 24 problems, a sample of a third, but at least 24, represents all.
     """
     if label_penalty == "cv" and not problems.has_extras:
         label_penalty = _NO_LABEL_PENALTY
@@ -256,9 +256,9 @@ def choose_penalties(
 class _Search:
     """The state of a search, and the solutions from which the next ones start.
 
-    Each problem stands for as many problems as `counts` says. C and C / label_penalty are powers of
-    ten with the exponents `C_power` and `label_power`. If `label_penalty` is None, it is to be
-    chosen, and C varies at a constant C / label_penalty.
+    Each problem represents a number of problems, `counts`. C and C / label_penalty are powers of
+    ten with the exponents `C_power` and `label_power`. If `label_penalty` is None, the search
+    chooses it, and C varies at a constant C / label_penalty.
     """
 
     folds: Folds

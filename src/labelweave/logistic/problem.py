@@ -1,8 +1,8 @@
 """Sets of penalised logistic regressions over one X, which the engine solves at once.
 
 A problem chooses its target column, its extra columns, its weights and its penalties, and shares
-all data with the other problems. Class weights make rare labels count more. A sample of problems
-stands for all of them where losses are summed over problems.
+all data with the other problems. Class weights make rare labels count more. Where losses are summed
+over problems, a sample represents all problems.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LogisticProblems:
 
     Problem p minimises ``sum_n w_n [softplus(z_n) - t_n z_n] + (|w_x|^2 + k |w_e|^2) / (2 C)``
     with ``z = X w_x + E w_e + b``; the intercept ``b`` is not penalised. Each problem may follow a
-    path of S penalties (C, k), every solution starting the next one.
+    path of S penalties (C, k), where every solution is the start of the next one.
 
     Attributes
     ----------
@@ -85,17 +85,14 @@ class LogisticProblems:
 
     @property
     def n_problems(self) -> int:
-        """Number of problems P."""
         return len(self.target_of)
 
     @property
     def n_extras(self) -> int:
-        """Number of extra columns E."""
         return 0 if self.extras is None else int(self.extras.shape[1])
 
     @property
     def has_extras(self) -> bool:
-        """Whether any problem has an extra column."""
         return self.n_extras > 0 and (self.extra_mask is None or bool(self.extra_mask.any()))
 
     def take(self, problems: Positions) -> LogisticProblems:
@@ -181,7 +178,7 @@ ClassWeight: TypeAlias = Mapping[int, float] | str | None
 
 
 def check_class_weight(class_weight: Any) -> ClassWeight:
-    """Return `class_weight` if it is valid; raise a ValueError that names the fix otherwise."""
+    """Return `class_weight` if it is valid, else raise a ValueError that names the fix."""
     if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return class_weight
     is_map = isinstance(class_weight, Mapping) and set(class_weight) <= {0, 1}

@@ -1,7 +1,7 @@
 """Sets of logistic regressions, solved by the native engine here or on workers.
 
-A target with a single class has a closed form and never reaches the kernel. All other problems are
-one block for the kernel, or several blocks that are dealt out to workers.
+A target with a single class has a closed form and needs no kernel. All other problems form one
+block for the kernel, or several blocks that are dealt out to workers.
 """
 
 from __future__ import annotations
@@ -84,7 +84,6 @@ class Block:
         )
 
     def take(self, positions: Positions) -> Block:
-        """Return some of the problems."""
         own: dict[str, Any] = {
             name: None if value is None else value[positions] for name, value in vars(self).items()
         }

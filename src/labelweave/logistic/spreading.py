@@ -1,8 +1,8 @@
 """Fits dealt out to the workers of an engine.
 
-A fit depends neither on the fits beside it nor on threads, to the last bit, so it may be made on
-any worker. Inside `spread_over`, the fits of a model are dealt out in blocks. Data that all blocks
-need are sent once; the rest of the arguments, and the results, travel as arrays.
+A fit has the same bits whatever the other fits and the number of threads, so any worker may make
+it. Inside `spread_over`, the fits of a model are dealt out in blocks. Data that all blocks need are
+sent once; all other arguments and the results are sent as arrays.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from labelweave._common.arrays import Positions
 from labelweave._common.engine import Call, Engine, all_results
 
-# A block has at least this much work, in entries of X times fits times penalties. Ten million of
-# them take about a tenth of a second, sending a block and its answer a few hundredths.
+# The least work of a block, in entries of X times fits times penalties. Ten million take about a
+# tenth of a second; sending a block and its results takes a few hundredths.
 _WORTH_SENDING = 5e6
 # The kernel fits a block's problems side by side in vector lanes, which should be filled more than
 # once.
@@ -67,7 +67,7 @@ class Workers:
     def _share(self, value: Any) -> Any:
         if value is None:
             return None
-        # The key is the content, as an array may be made anew for each solve, or be changed.
+        # The key is the content, as an array may be recreated for each solve, or be changed.
         key = _digest(value)
         standing_for = self._shared[key][1] if key in self._shared else self._engine.share(value)
         self._shared[key] = (self._n_solves, standing_for)
@@ -95,12 +95,12 @@ def spread_over(engine: Engine) -> Iterator[None]:
 
 
 def current_workers() -> Workers | None:
-    """Return the workers that fits are to be spread over, if any."""
+    """Return the workers of the surrounding `spread_over`, if any."""
     return _WORKERS.get()
 
 
 def block_name(labels: NDArray[np.integer[Any]]) -> str:
-    """Return a name for the fits of a block, by their labels."""
+    """Return a name for the fits of a block that lists their labels."""
     distinct = np.unique(labels)
     named = ", ".join(str(label) for label in distinct[:_NAMED])
     rest = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""

@@ -1,6 +1,6 @@
-"""Two layers of logistic regressions, of which the second sees the first one's estimates.
+"""Two layers of logistic regressions; the second uses the estimates of the first.
 
-The estimates for training rows come from fits to the other folds, so that they are as accurate as
+The estimates for training rows come from fits to the other folds, so they are as accurate as the
 estimates for new rows.
 """
 
